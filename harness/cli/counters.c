@@ -20,8 +20,7 @@ struct ask {
 static void describe_list(const struct counter_groups *groups, struct text *t)
 {
     struct table *list = table_new();
-    table_column(list, "group", "", ALIGN_LEFT);
-    table_column(list, "about", "", ALIGN_LEFT);
+    table_columns(list, {"group", "", ALIGN_LEFT}, {"about", "", ALIGN_LEFT});
     for (int i = 0; i < groups->count; i++) {
         table_row(list, LINE_PLAIN);
         table_cell(list, PAINT_NONE, "%s", groups->items[i]->name);

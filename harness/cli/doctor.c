@@ -193,10 +193,7 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     if (noise)
         return cli_noise(&ceilings, cli_out_dir(out), argv_text);
     c.table = table_new();
-    table_column(c.table, "what", "", ALIGN_LEFT);
-    table_column(c.table, "state", "", ALIGN_LEFT);
-    table_column(c.table, "detail", "", ALIGN_LEFT);
-    table_column(c.table, "cure", "", ALIGN_LEFT);
+    table_columns(c.table, {"what", "", ALIGN_LEFT}, {"state", "", ALIGN_LEFT}, {"detail", "", ALIGN_LEFT}, {"cure", "", ALIGN_LEFT});
     text_addf(&c.text, "bench %s (%s)  %s\n", BENCH_NUMBER, bench_version(), file_self());
     check_compiler(&c);
     check_emu(&c);

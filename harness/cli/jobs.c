@@ -265,8 +265,7 @@ static int list_jobs(const char *out)
     SCOPED char *jobs = file_join(out, "jobs"), **names = NULL;
     int count = file_list(jobs, "", &names, NULL);
     struct table *t = table_new();
-    table_column(t, "job", "job", ALIGN_LEFT);
-    table_column(t, "engine", "engine", ALIGN_LEFT);
+    table_columns(t, {"job", "job", ALIGN_LEFT}, {"engine", "engine", ALIGN_LEFT});
     static const char *const headings[] = {"shards", "done", "running", "pending", "rows", "of", "age"};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
         table_column(t, headings[i], headings[i], ALIGN_RIGHT);
@@ -322,10 +321,8 @@ static int show_job(struct job *job)
     static const char *const headings[] = {"shard", "rows", "of", "seconds", "exit"};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
         table_column(t, headings[i], headings[i], ALIGN_RIGHT);
-    table_column(t, "state", "state", ALIGN_LEFT);
-    table_column(t, "where", "where", ALIGN_LEFT);
-    table_column(t, "task", "task", ALIGN_LEFT);
-    table_column(t, "why", "why", ALIGN_LEFT);
+    table_columns(t, {"state", "state", ALIGN_LEFT}, {"where", "where", ALIGN_LEFT}, {"task", "task", ALIGN_LEFT},
+                  {"why", "why", ALIGN_LEFT});
     for (int i = 0; i < job->shards; i++) {
         const struct job_shard *s = &job->shard[i];
         SCOPED_TEXT log = {0};

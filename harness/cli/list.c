@@ -16,8 +16,7 @@
 static struct table *list_table(const char *name, const char *about)
 {
     struct table *t = table_new();
-    table_column(t, name, "", ALIGN_LEFT);
-    table_column(t, about, "", ALIGN_LEFT);
+    table_columns(t, {name, "", ALIGN_LEFT}, {about, "", ALIGN_LEFT});
     return t;
 }
 
@@ -193,8 +192,7 @@ static int list_scenarios(struct error *err)
 static void list_chips(void)
 {
     struct table *t = list_table("chip", "arch");
-    table_column(t, "board", "", ALIGN_LEFT);
-    table_column(t, "sms", "", ALIGN_RIGHT);
+    table_columns(t, {"board", "", ALIGN_LEFT}, {"sms", "", ALIGN_RIGHT});
     int count;
     const struct chip *chips = chip_table(&count);
     for (int i = 0; i < count; i++) {

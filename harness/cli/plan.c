@@ -82,8 +82,7 @@ static void plan_line(struct text *t, const struct plan *plan, int index, const 
 static struct table *plan_table(void)
 {
     struct table *t = table_new();
-    table_column(t, "case", "", ALIGN_LEFT);
-    table_column(t, "work", "", ALIGN_LEFT);
+    table_columns(t, {"case", "", ALIGN_LEFT}, {"work", "", ALIGN_LEFT});
     static const char *const keys[] = {"flop", "bytes", "floor_ns", "repeat", "ready", "infeasible", "broken", "claims"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         table_column(t, keys[i], "", ALIGN_RIGHT);

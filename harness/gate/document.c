@@ -137,14 +137,10 @@ static void add_pair_lines(struct table *t, const struct gate_comparison *c, con
 static struct table *rows_table(const struct gate_comparison *c, int most)
 {
     struct table *t = table_new();
-    table_column(t, "verdict", "verdict", ALIGN_LEFT);
-    table_column(t, "row", "row", ALIGN_LEFT);
-    table_column(t, "by", "by", ALIGN_LEFT);
+    table_columns(t, {"verdict", "verdict", ALIGN_LEFT}, {"row", "row", ALIGN_LEFT}, {"by", "by", ALIGN_LEFT});
     table_column(t, "ratio", "ratio", ALIGN_POINT, .note = "[interval]", .about = "speed-up: base's time over head's; above 1 is faster",
                  .detail = DETAIL_ALWAYS);
-    table_column(t, "rounds", "rounds", ALIGN_RIGHT);
-    table_column(t, "changed", "what changed", ALIGN_LEFT);
-    table_column(t, "at", "at", ALIGN_LEFT);
+    table_columns(t, {"rounds", "rounds", ALIGN_RIGHT}, {"changed", "what changed", ALIGN_LEFT}, {"at", "at", ALIGN_LEFT});
     for (int i = 0; i < c->count; i++)
         if (c->pairs[i].verdict != GATE_SAME || c->pairs[i].by != GATE_BY_IMAGE)
             add_pair_lines(t, c, &c->pairs[i], most);
@@ -157,12 +153,10 @@ static struct table *means_table(const struct gate_comparison *c)
     int count = gate_means(c, &means);
     char a[NUMBER_TEXT];
     struct table *t = table_new();
-    table_column(t, "mean", "geometric mean, base / head (below 1 is worse)", ALIGN_LEFT);
-    table_column(t, "rows", "rows", ALIGN_RIGHT);
-    table_column(t, "changed", "changed", ALIGN_RIGHT);
+    table_columns(t, {"mean", "geometric mean, base / head (below 1 is worse)", ALIGN_LEFT}, {"rows", "rows", ALIGN_RIGHT},
+                  {"changed", "changed", ALIGN_RIGHT});
     table_column(t, "time", "time", ALIGN_POINT, .about = "base over head: above 1 is better, below 1 is worse", .detail = DETAIL_ALWAYS);
-    table_column(t, "instructions", "instructions", ALIGN_POINT);
-    table_column(t, "sectors", "sectors", ALIGN_POINT);
+    table_columns(t, {"instructions", "instructions", ALIGN_POINT}, {"sectors", "sectors", ALIGN_POINT});
     for (int i = 0; i < count; i++) {
         if (!means[i].changed)
             continue;

@@ -263,12 +263,9 @@ static struct table *points_table(const struct history *h)
 {
     struct table *t = table_new();
     char text[NUMBER_TEXT], *heading = text_format("%s%s%s", h->what, *h->unit ? " " : "", h->unit);
-    table_column(t, "run", "run", ALIGN_RIGHT, );
-    table_column(t, "started", "started", ALIGN_LEFT, );
-    table_column(t, "revision", "revision", ALIGN_LEFT, );
+    table_columns(t, {"run", "run", ALIGN_RIGHT}, {"started", "started", ALIGN_LEFT}, {"revision", "revision", ALIGN_LEFT});
     table_column(t, "value", heading, ALIGN_POINT, .note = h->exact ? NULL : "[95 %]");
-    table_column(t, "change", "change", ALIGN_LEFT, );
-    table_column(t, "other", "what is other", ALIGN_LEFT, );
+    table_columns(t, {"change", "change", ALIGN_LEFT}, {"other", "what is other", ALIGN_LEFT});
     for (int i = 0; i < h->count; i++) {
         const struct history_point *p = &h->points[i];
         SCOPED_TEXT change = {0}, other = {0};

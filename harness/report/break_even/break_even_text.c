@@ -168,14 +168,11 @@ static void add_table_line(struct table *t, const struct break_group *g, const s
 struct table *break_even_table(const struct break_group *groups, int count, bool remarks)
 {
     struct table *t = table_new();
-    table_column(t, "group", "layer, pattern, type", ALIGN_LEFT);
-    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_columns(t, {"group", "layer, pattern, type", ALIGN_LEFT}, {"name", "variant", ALIGN_LEFT});
     table_column(t, "crossing", "break-even %", ALIGN_POINT, .note = "[between]",
                  .about = "share of changed inputs: between the two measured densities in brackets the row changes from faster to slower "
                           "than the dense one; the number in front is interpolated");
-    table_column(t, "measured", "measured", ALIGN_LEFT);
-    table_column(t, "best", "best x", ALIGN_POINT);
-    table_column(t, "against", "against", ALIGN_LEFT);
+    table_columns(t, {"measured", "measured", ALIGN_LEFT}, {"best", "best x", ALIGN_POINT}, {"against", "against", ALIGN_LEFT});
     if (remarks)
         table_column(t, "remarks", "densities", ALIGN_LEFT,
                      .about = "number of measured densities, and of those with a significant difference; beaten: another variant is "

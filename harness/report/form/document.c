@@ -40,6 +40,12 @@ void table_add_column(struct table *t, const struct table_column *column)
     c->ncu = c->ncu && c->ncu[0] ? xstrdup(c->ncu) : NULL;
 }
 
+void table_add_columns(struct table *t, const struct table_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        table_add_column(t, &columns[i]);
+}
+
 void table_row(struct table *t, enum line_kind kind)
 {
     size_t used = (size_t)(t->line_count * t->column_count), lines = (size_t)t->line_count + 1;

@@ -154,8 +154,7 @@ void answer_rate_table(const struct ask *ask, struct document *d)
     SCOPED_BY(rates_free) struct rates r = {0};
     find_rates(ask, &r);
     struct table *t = table_new();
-    table_column(t, "size", "GFLOP", ALIGN_LEFT);
-    table_column(t, "cases", "cases", ALIGN_RIGHT);
+    table_columns(t, {"size", "GFLOP", ALIGN_LEFT}, {"cases", "cases", ALIGN_RIGHT});
     table_column(t, "fastest", "fastest GFLOP/s (from to, cases)", ALIGN_RIGHT,
                  .about =
                      "useful operations over the time of the fastest verified row of each case: geometric mean, minimum and maximum, and "

@@ -168,8 +168,7 @@ static void timed_columns(struct table *t, const struct case_view *c)
 {
     char heading[VARIANT_BASE + 2];
     snprintf(heading, sizeof heading, "x %s", c->zero_name);
-    table_column(t, "mark", "#", ALIGN_LEFT);
-    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_columns(t, {"mark", "#", ALIGN_LEFT}, {"name", "variant", ALIGN_LEFT});
     table_column(t, "time", "time us", ALIGN_POINT, .about = "median of the rounds, with half of its 95 % interval");
     table_column(t, "ratio", heading, ALIGN_POINT, .note = "[95 %]",
                  .about = "speed-up: the baseline's time over the variant's, paired by round; above 1 is faster");
@@ -248,8 +247,7 @@ static void timed_step(struct table *t, const struct case_view *c, const struct 
 /* A device that counts: no ranking. */
 static void counted_columns(struct table *t)
 {
-    table_column(t, "mark", "", ALIGN_LEFT);
-    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_columns(t, {"mark", "", ALIGN_LEFT}, {"name", "variant", ALIGN_LEFT});
     table_column(t, "check", "check", ALIGN_LEFT,
                  .about = "exact: bit for bit on small integers; tol: the largest error on full data over the tolerance");
     table_column(t, "ran", "ran", ALIGN_LEFT,

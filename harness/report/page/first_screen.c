@@ -311,8 +311,7 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
     char zero[VARIANT_BASE];
     common_zero(run, rows, count, zero);
     t->name = "glance";
-    table_column(t, "name", "case", ALIGN_LEFT);
-    table_column(t, "work", "work", ALIGN_LEFT);
+    table_columns(t, {"name", "case", ALIGN_LEFT}, {"work", "work", ALIGN_LEFT});
     if (counts) {
         table_column(t, "winner", "fastest", ALIGN_LEFT,
                      .about = "by stored times of the same machine code on a GPU; where there are none, by predicted times");
@@ -321,13 +320,10 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
         table_column(t, "us", us, ALIGN_POINT);
         table_column(t, "next", "x the next", ALIGN_POINT, .about = "the time of the next row over the time of the fastest");
         table_column(t, "ratio", "x library", ALIGN_POINT, .about = "the library's stored time over the stored time of the fastest row");
-        table_column(t, "because", "its limit", ALIGN_LEFT);
-        table_column(t, "verified", "verified", ALIGN_LEFT);
-        table_column(t, "try", "what to try", ALIGN_LEFT);
+        table_columns(t, {"because", "its limit", ALIGN_LEFT}, {"verified", "verified", ALIGN_LEFT}, {"try", "what to try", ALIGN_LEFT});
     } else {
         SCOPED char *x = text_format("x %s", zero), *ceiling = text_format("%s, %% of SOL", zero);
-        table_column(t, "winner", "fastest", ALIGN_LEFT);
-        table_column(t, "us", "us", ALIGN_POINT);
+        table_columns(t, {"winner", "fastest", ALIGN_LEFT}, {"us", "us", ALIGN_POINT});
         table_column(t, "ratio", x, ALIGN_POINT, .note = "[95 %]",
                      .about = "speed-up: the baseline's time over the time of the fastest variant");
         table_column(t, "because", "because", ALIGN_LEFT);

@@ -108,9 +108,7 @@ static struct table *table_of(const struct group *g)
 {
     struct table *t = table_new();
     char a[NUMBER_TEXT];
-    table_column(t, "mask", "mask", ALIGN_LEFT);
-    table_column(t, "in", "in %", ALIGN_POINT);
-    table_column(t, "out", "out %", ALIGN_POINT);
+    table_columns(t, {"mask", "mask", ALIGN_LEFT}, {"in", "in %", ALIGN_POINT}, {"out", "out %", ALIGN_POINT});
     for (int k = 0; k < g->column_count; k++)
         table_column(t, "time", g->columns[k].name, ALIGN_POINT);
     for (int i = 0; i < g->count; i++) {

@@ -109,10 +109,8 @@ static void add_places(struct document *d, const struct places *p)
     static const char *const facts[] = {"about", "driver", "cudnn", "compiler"};
     struct table *t = table_new();
     char number[NUMBER_TEXT];
-    table_column(t, "where", "where", ALIGN_LEFT);
-    table_column(t, "cases", "cases", ALIGN_RIGHT);
-    table_column(t, "rows", "rows", ALIGN_RIGHT);
-    table_column(t, "health", "health", ALIGN_LEFT);
+    table_columns(t, {"where", "where", ALIGN_LEFT}, {"cases", "cases", ALIGN_RIGHT}, {"rows", "rows", ALIGN_RIGHT},
+                  {"health", "health", ALIGN_LEFT});
     table_column(t, "waited_s", "waited s", ALIGN_POINT, .about = "the time in which this GPU had no case to run");
     table_column(t, "sm_clock_mhz", "SM clock MHz", ALIGN_RIGHT, .about = "mean after the timed rounds of its rows");
     table_column(t, "temperature_c", "degrees C", ALIGN_RIGHT, .about = "the highest after the timed rounds of its rows");
@@ -218,14 +216,10 @@ static void add_spreads(struct document *d, struct row *const *rows, int count)
     if (!found)
         return;
     struct table *t = table_new();
-    table_column(t, "layer", "layer", ALIGN_LEFT);
-    table_column(t, "variant", "variant", ALIGN_LEFT);
-    table_column(t, "places", "places", ALIGN_RIGHT);
+    table_columns(t, {"layer", "layer", ALIGN_LEFT}, {"variant", "variant", ALIGN_LEFT}, {"places", "places", ALIGN_RIGHT});
     table_column(t, "spread", "spread %", ALIGN_POINT, .about = "by how much the slowest place is slower than the fastest");
-    table_column(t, "fastest", "fastest us", ALIGN_POINT);
-    table_column(t, "fastest_where", "where", ALIGN_LEFT);
-    table_column(t, "slowest", "slowest us", ALIGN_POINT);
-    table_column(t, "slowest_where", "where", ALIGN_LEFT);
+    table_columns(t, {"fastest", "fastest us", ALIGN_POINT}, {"fastest_where", "where", ALIGN_LEFT}, {"slowest", "slowest us", ALIGN_POINT},
+                  {"slowest_where", "where", ALIGN_LEFT});
     for (int i = 0; i < found; i++) {
         const struct spread *s = &spreads[i];
         apart += s->apart;

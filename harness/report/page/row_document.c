@@ -66,9 +66,7 @@ static void add_light(struct document *d, const struct view *v, const struct bre
         return;
     }
     struct table *t = part_table(d, "light", "Speed of light");
-    table_column(t, "side", "", ALIGN_LEFT);
-    table_column(t, "percent", "% of peak", ALIGN_RIGHT);
-    table_column(t, "of", "of", ALIGN_LEFT);
+    table_columns(t, {"side", "", ALIGN_LEFT}, {"percent", "% of peak", ALIGN_RIGHT}, {"of", "of", ALIGN_LEFT});
     for (int i = 0; i < 2; i++) {
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_BOLD, "%s", sides[i].side);
@@ -109,9 +107,7 @@ static void add_time(struct document *d, const struct case_view *c, const struct
         b = breakdown_of(c, rival, a->unit_ns);
     struct table *t = part_table(d, "time", "Where its time goes");
     SCOPED char *heading = text_format("us of %s", rival ? rival->name : "");
-    table_column(t, "part", "", ALIGN_LEFT);
-    table_column(t, "us", "us", ALIGN_POINT);
-    table_column(t, "share", "%", ALIGN_RIGHT);
+    table_columns(t, {"part", "", ALIGN_LEFT}, {"us", "us", ALIGN_POINT}, {"share", "%", ALIGN_RIGHT});
     table_column(t, "rival", heading, ALIGN_POINT, .about = "the fastest row of the case; for the fastest row, the next one");
     for (int i = 0; i < a->count; i++) {
         SCOPED_TEXT what = {0};
@@ -143,9 +139,7 @@ static void add_traffic(struct document *d, const struct view *v)
     if (!why_traffic(v, parts))
         return;
     struct table *t = part_table(d, "traffic", "Where its bytes go");
-    table_column(t, "part", "", ALIGN_LEFT);
-    table_column(t, "bytes", "B", ALIGN_RIGHT);
-    table_column(t, "share", "%", ALIGN_RIGHT);
+    table_columns(t, {"part", "", ALIGN_LEFT}, {"bytes", "B", ALIGN_RIGHT}, {"share", "%", ALIGN_RIGHT});
     for (int i = 0; i <= WHY_TRAFFIC; i++) {
         double bytes = i < WHY_TRAFFIC ? parts[i] : v->moved_bytes;
         table_row(t, LINE_PLAIN);
@@ -214,8 +208,7 @@ static void add_states(struct document *d, const struct view *v, const struct br
         shares += metric_is_wait(states[i]) ? states[i]->value : 0;
     struct table *t = count ? part_table(d, "states", "Warp states") : NULL;
     if (t) {
-        table_column(t, "state", "state", ALIGN_LEFT);
-        table_column(t, "share", "% of a warp's time", ALIGN_RIGHT);
+        table_columns(t, {"state", "state", ALIGN_LEFT}, {"share", "% of a warp's time", ALIGN_RIGHT});
         table_column(t, "lost", "us lost", ALIGN_POINT,
                      .about = "share of the cycles without an issued instruction; a wait that other warps hide costs nothing");
     }
@@ -253,9 +246,8 @@ static void add_mix(struct document *d, const struct case_view *c, const struct 
             continue;
         if (!shown++) {
             t = part_table(d, "mix", c->counts ? "Instructions executed" : "Instructions in the machine code");
-            table_column(t, "kind", c->counts ? "by a whole warp" : "an instruction in a loop counts once", ALIGN_LEFT);
-            table_column(t, "count", "", ALIGN_RIGHT);
-            table_column(t, "share", "%", ALIGN_RIGHT);
+            table_columns(t, {"kind", c->counts ? "by a whole warp" : "an instruction in a loop counts once", ALIGN_LEFT},
+                          {"count", "", ALIGN_RIGHT}, {"share", "%", ALIGN_RIGHT});
         }
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", metric_word(mix[i], family));

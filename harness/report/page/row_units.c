@@ -90,8 +90,7 @@ void row_levels(struct document *d, const struct case_view *c, const struct view
     table_column(t, "each", "a request", ALIGN_RIGHT, .note = "(least)");
     table_column(t, "used", "% used", ALIGN_RIGHT,
                  .about = "share of the moved bytes that were requested; for shared memory, share of the wavefronts without conflicts");
-    table_column(t, "hit", "% hit", ALIGN_RIGHT);
-    table_column(t, "bytes", "bytes", ALIGN_RIGHT);
+    table_columns(t, {"hit", "% hit", ALIGN_RIGHT}, {"bytes", "bytes", ALIGN_RIGHT});
     table_column(t, "busy", "% busy", ALIGN_RIGHT, .about = "share of the level's peak throughput");
     (c->counts ? of_emu : of_hardware)(t, v);
     if (t->line_count)
@@ -111,9 +110,7 @@ static void facts_table(struct document *d, const char *name, const char *headin
 {
     struct table *t = table_new();
     t->name = name;
-    table_column(t, "part", "", ALIGN_LEFT);
-    table_column(t, "value", unit, ALIGN_RIGHT);
-    table_column(t, "of", "of", ALIGN_LEFT);
+    table_columns(t, {"part", "", ALIGN_LEFT}, {"value", unit, ALIGN_RIGHT}, {"of", "of", ALIGN_LEFT});
     for (size_t i = 0; i < count; i++) {
         if (isnan(facts[i].value))
             continue;

@@ -83,8 +83,7 @@ static void add_how_to_read(struct document *d, bool counts)
 static void add_provenance(struct document *d, const struct run *run)
 {
     struct table *t = table_new();
-    table_column(t, "fact", "", ALIGN_LEFT);
-    table_column(t, "value", "", ALIGN_LEFT);
+    table_columns(t, {"fact", "", ALIGN_LEFT}, {"value", "", ALIGN_LEFT});
     for (const struct column *c = columns; c->name; c++) {
         struct column_value v = {.absent = true};
         if (c->group == COLUMN_RUN && c->type != COLUMN_REAL_ZERO && strcmp(c->name, "scenario_text") != 0) /* those: spent_document */

@@ -86,10 +86,7 @@ void run_profile_document(struct document *d, const struct run *run, struct row 
     bool taken[PHASE_COUNT] = {0};
     struct table *t = table_new();
     char number[NUMBER_TEXT];
-    table_column(t, "phase", "", ALIGN_LEFT);
-    table_column(t, "seconds", "s", ALIGN_POINT);
-    table_column(t, "share", "%", ALIGN_RIGHT);
-    table_column(t, "what", "", ALIGN_LEFT);
+    table_columns(t, {"phase", "", ALIGN_LEFT}, {"seconds", "s", ALIGN_POINT}, {"share", "%", ALIGN_RIGHT}, {"what", "", ALIGN_LEFT});
     json_auto_t *environment = json_loads(run->environment ? run->environment : "{}", 0, NULL);
     for (enum phase p; (p = heaviest(run->spent_s, taken)) != PHASE_COUNT;) {
         table_row(t, LINE_PLAIN);

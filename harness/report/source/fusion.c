@@ -130,15 +130,13 @@ void fusion_table(struct document *d, const struct case_view *c)
     if (!ladder_of(c, ladder))
         return;
     struct table *t = table_new();
-    table_column(t, "name", "", ALIGN_LEFT);
-    table_column(t, "launches", "launches", ALIGN_RIGHT);
+    table_columns(t, {"name", "", ALIGN_LEFT}, {"launches", "launches", ALIGN_RIGHT});
     table_column(t, "l2", "L2 over least", ALIGN_RIGHT,
                  .about = "bytes of the sectors between L2 and the SMs (emu: bytes that the kernels request), over the compulsory bytes");
     table_column(t, "dram", "DRAM over least", ALIGN_RIGHT,
                  .about = "bytes read from and written to DRAM, over the compulsory bytes; below 1 the rest stayed in L2");
     table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "of the kernel with the most");
-    table_column(t, "spill", "spill B", ALIGN_RIGHT);
-    table_column(t, "stack", "stack B", ALIGN_RIGHT);
+    table_columns(t, {"spill", "spill B", ALIGN_RIGHT}, {"stack", "stack B", ALIGN_RIGHT});
     table_column(t, "code", "code B", ALIGN_RIGHT, .about = "machine code of all kernels");
     table_column(t, "build", "build s", ALIGN_RIGHT, .about = "compile time of all kernels");
     table_column(t, "first", "first call us", ALIGN_RIGHT, .about = "time of the first call, with loading");
@@ -377,15 +375,13 @@ static void behind_table(struct document *d, const struct behind *all, int count
 {
     char n[NUMBER_TEXT];
     struct table *t = table_new();
-    table_column(t, "layer", "layer", ALIGN_LEFT);
-    table_column(t, "epilogue", "epilogue", ALIGN_LEFT);
+    table_columns(t, {"layer", "layer", ALIGN_LEFT}, {"epilogue", "epilogue", ALIGN_LEFT});
     table_column(t, "fused", "fused", ALIGN_RIGHT, .about = "the best kernel with one launch; without a GPU the bytes that it requests");
     table_column(t, "fused_over", "over bare %", ALIGN_RIGHT, .about = "relative to the same kernel family for the op without an epilogue");
     table_column(t, "cycles_over", "cycles %", ALIGN_RIGHT,
                  .about = "counted SM cycles relative to the bare op; where the time grew more than the cycles, the clock was lower");
     table_column(t, "apart", "apart", ALIGN_RIGHT, .about = "the same kernel family followed by separate passes");
-    table_column(t, "apart_over", "over bare %", ALIGN_RIGHT);
-    table_column(t, "launches", "launches", ALIGN_RIGHT);
+    table_columns(t, {"apart_over", "over bare %", ALIGN_RIGHT}, {"launches", "launches", ALIGN_RIGHT});
     table_column(t, "saved", "saved", ALIGN_RIGHT, .about = "DRAM bytes (without a GPU: requested bytes) that fusion saves");
     for (int i = 0; i < count; i++) {
         const struct behind *b = &all[i];

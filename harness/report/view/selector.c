@@ -46,10 +46,8 @@ struct tally {
 static void start_table(struct tally *tally)
 {
     tally->table = table_new();
-    table_column(tally->table, "name", "case", ALIGN_LEFT);
-    table_column(tally->table, "choice", "choice", ALIGN_LEFT);
-    table_column(tally->table, "more", "% more time", ALIGN_POINT);
-    table_column(tally->table, "fastest", "than", ALIGN_LEFT);
+    table_columns(tally->table, {"name", "case", ALIGN_LEFT}, {"choice", "choice", ALIGN_LEFT}, {"more", "% more time", ALIGN_POINT},
+                  {"fastest", "than", ALIGN_LEFT});
     table_column(tally->table, "behind", "% behind the baseline", ALIGN_POINT,
                  .about = "cases where the choice is significantly slower than the baseline");
 }
