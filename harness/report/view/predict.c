@@ -244,10 +244,21 @@ bool predicted_not(const struct view *v)
     return v->row->status == ROW_OK && !v->row->library && !v->stored && !(v->predicted.ns > 0);
 }
 
+/* Is `v` the only row with a predicted time, beside verified rows without one? Then it is the fastest of none. */
+static bool predicted_alone(const struct case_view *c, const struct view *v)
+{
+    int with = 0, without = 0;
+    for (int i = 0; i < c->count; i++) {
+        with += c->views[i].predicted.ns > 0 && !c->views[i].same_as;
+        without += predicted_not(&c->views[i]);
+    }
+    return v && !row_is_network(v->row) && with == 1 && without;
+}
+
 const struct view *predicted_winner(const struct case_view *c)
 {
-    const struct view *best = least(c, true);
-    return best ? best : least(c, false);
+    const struct view *best = least(c, true), *predicted = least(c, false);
+    return best ? best : predicted_alone(c, predicted) ? NULL : predicted;
 }
 
 #define NAMES_MOST 3

@@ -28,5 +28,6 @@ void predicted_add(struct predicted_sum *s, const struct case_view *c);
 bool predicted_sum_text(struct predicted_sum *s, struct text *t);
 /* A verified row of a device without times that has neither a stored nor a predicted time. */
 bool predicted_not(const struct view *v);
-/* The row that is fastest by stored times; where there are none, by predicted ones. NULL: no row has either. */
+/* The row that is fastest by stored times; where there are none, by predicted ones. NULL: no row has either, or one row alone has a
+ * prediction, beside verified ones that have none. */
 const struct view *predicted_winner(const struct case_view *c);
