@@ -40,10 +40,10 @@ void table_add_column(struct table *t, const struct table_column *column)
     c->ncu = c->ncu && c->ncu[0] ? xstrdup(c->ncu) : NULL;
 }
 
-void table_add_columns(struct table *t, const struct table_column *columns, size_t count)
+void table_add_columns(struct table *t, const struct table_heading *headings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        table_add_column(t, &columns[i]);
+        table_column(t, headings[i].key, headings[i].heading, headings[i].align);
 }
 
 void table_row(struct table *t, enum line_kind kind)

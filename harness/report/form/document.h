@@ -62,11 +62,15 @@ void table_free(struct table *t);
 void table_add_column(struct table *t, const struct table_column *column);
 #define table_column(t, KEY, HEADING, ALIGN, ...) \
     table_add_column(t, &(struct table_column){.key = KEY, .heading = HEADING, .align = ALIGN, __VA_ARGS__})
-/* Several: table_columns(t, {"row", "row", ALIGN_LEFT}, {"us", "us", ALIGN_POINT}). */
+/* Several plain ones: table_columns(t, {"row", "row", ALIGN_LEFT}, {"us", "us", ALIGN_POINT}). */
+struct table_heading {
+    const char *key, *heading;
+    enum align align;
+};
 #define table_columns(t, ...) \
-    table_add_columns(t, (const struct table_column[]){__VA_ARGS__}, \
-                      sizeof((const struct table_column[]){__VA_ARGS__}) / sizeof(struct table_column))
-void table_add_columns(struct table *t, const struct table_column *columns, size_t count);
+    table_add_columns(t, (const struct table_heading[]){__VA_ARGS__}, \
+                      sizeof((const struct table_heading[]){__VA_ARGS__}) / sizeof(struct table_heading))
+void table_add_columns(struct table *t, const struct table_heading *headings, size_t count);
 void table_row(struct table *t, enum line_kind kind);
 /* The next cell of the line; an empty text is absent. */
 void table_cell(struct table *t, enum paint paint, const char *format, ...) __attribute__((format(printf, 3, 4)));
