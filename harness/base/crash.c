@@ -46,7 +46,6 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     void *calls[CALLS_MAX];
     int file = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0644);
-    (void)context;
     if (file >= 0) {
         put_number(file, "signal 0x", (unsigned long)number);
         put_number(file, "address 0x", (unsigned long)info->si_addr);

@@ -51,7 +51,6 @@ static void print_ceilings(void *context, const char *uuid, const struct ceiling
 
 static void tell_note(void *context, const char *text)
 {
-    (void)context;
     cli_say(stderr, "bench: note: %s\n", text);
 }
 

@@ -30,7 +30,6 @@ bool cli_interrupted(void)
 
 static void on_signal(int signal_number)
 {
-    (void)signal_number;
     if (interrupted) /* twice: at once */
         _exit(130);
     interrupted = 1;

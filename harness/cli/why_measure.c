@@ -18,13 +18,11 @@ struct profile {
 
 static void on_note(void *context, const char *text)
 {
-    (void)context;
     cli_say(stderr, "bench: %s\n", text);
 }
 
 static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
 {
-    (void)context, (void)done, (void)total, (void)seconds, (void)eta_s;
     if (isatty(STDERR_FILENO)) {
         fputs("\r\033[K", stderr);
         cli_say(stderr, "%.100s", what);

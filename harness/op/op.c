@@ -338,7 +338,6 @@ const char *const *work_symbol_names(const struct op *op)
 
 static bool symbol_of(void *context, const char *name, struct value *out, struct error *err)
 {
-    (void)err;
     return work_symbol(context, name, out);
 }
 

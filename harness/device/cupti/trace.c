@@ -53,7 +53,6 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 {
     CUpti_Activity *record = NULL;
     size_t dropped = 0;
-    (void)bytes;
     pthread_mutex_lock(&lock);
     while (now.api.next(buffer, valid, &record) == CUPTI_SUCCESS) {
         if (!now.into)

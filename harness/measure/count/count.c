@@ -73,7 +73,6 @@ static bool renew_all(void *context, int pass, struct error *err)
     const struct part *part = context;
     const struct count_job *job = part->job;
     bool ok = true;
-    (void)pass;
     phase_part(job->dev->clock, "renew");
     for (int i = part->first; ok && i < part->end; i++)
         if (job->items[i].trace.kernel_count && !renew(job->items[i].rig, err))
@@ -89,7 +88,6 @@ static bool pass(void *context, int index, struct error *err)
     const struct count_job *job = part->job;
     struct device *dev = job->dev;
     bool ok = true;
-    (void)index;
     for (int i = part->first; ok && i < part->end; i++) {
         const struct counted *item = &job->items[i];
         if (!item->trace.kernel_count)

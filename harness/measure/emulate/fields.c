@@ -42,7 +42,6 @@ int emulate_points(const struct node *launch, struct error *err)
 static bool name(void *context, const char *name, struct value *out, struct error *err)
 {
     const struct emulation *e = context;
-    (void)err;
     for (int i = 0; i < e->field_count; i++)
         if (!strcmp(e->fields[i].name, name)) {
             double v = value_number(&e->fields[i].value);

@@ -325,7 +325,6 @@ struct step_events {
 static bool mark_step(void *context, int step, struct error *err)
 {
     struct step_events *s = context;
-    (void)step;
     return s->dev->ops->record(s->dev, s->events[++s->used], err);
 }
 

@@ -28,7 +28,6 @@ struct search {
 
 static double race_now_s(void *context)
 {
-    (void)context;
     return clock_s();
 }
 

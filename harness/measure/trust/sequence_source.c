@@ -238,7 +238,6 @@ static void judge_stretch(void *context, int64_t index, int thread)
     const struct judging *j = context;
     size_t from = (size_t)index * STRETCH, to = from + STRETCH < j->count ? from + STRETCH : j->count;
     struct judged sum = {.finite = true};
-    (void)thread;
     for (size_t i = from; i < to; i++) {
         double d = fabs(j->got[i] * (j->got[i] < 0 ? j->slope : 1) - j->want[i]);
         sum.finite &= isfinite(d);

@@ -156,7 +156,6 @@ bool card_file(struct card_data *d, const struct work *work, enum data_part part
 {
     struct op_bounds is = op_data_bounds(work, d->host);
     struct reference_run r = {.dev = d->card->dev, .work = work, .data = d->host, .file = work->op->file, .lent = true};
-    (void)part;
     phase_part(d->card->dev->clock, "reference");
     bool ok = card_inputs_agree(d, work, err) && op_data_room(work, d->host, is.bounds, err) && make(d, work, &r, &is, err);
     reference_run_close(&r);

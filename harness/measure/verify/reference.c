@@ -183,7 +183,6 @@ static void settle_row(void *context, int64_t row, int thread)
     long long near = 0, loose = 0;
     if (guesses)
         scales_usual(&of->scales, of->reference + first, length, usual);
-    (void)thread;
     for (size_t k = first; k < first + length; k++) {
         double y = of->reference[k], size = of->sizes ? of->sizes[k] : fmax(fabs(y), usual[scale_of(&of->scales, y)] * terms);
         if (of->work->specials && (isinf(y) || (isnan(y) && !is_unwritten(&of->reference[k])))) {

@@ -120,7 +120,6 @@ static void own_of_plane(void *context, int64_t index, int thread)
     const struct own_errors *o = context;
     size_t from = (size_t)index * o->plane;
     double sums = 0, roundings = 0;
-    (void)thread;
     const float *active = o->active ? o->active + (size_t)(index / o->channels) * o->plane : NULL;
     for (size_t i = from; i < from + o->plane; i++) {
         if (active && active[i - from] == 0)

@@ -79,7 +79,6 @@ static void dilate_across(void *context, int64_t y, int thread)
     const struct dilation *d = context;
     const float *in = d->in + y * d->w->w;
     float *row = d->rows + y * d->w->q;
-    (void)thread;
     memset(row, 0, (size_t)d->w->q * sizeof *row);
     for (int64_t q = 0, *from = d->across.at; q < d->w->q; q++)
         for (int64_t tap = 0; tap < d->across.taps; tap++, from++)
@@ -90,7 +89,6 @@ static void dilate_down(void *context, int64_t p, int thread)
 {
     const struct dilation *d = context;
     float *out = d->out + p * d->w->q;
-    (void)thread;
     memset(out, 0, (size_t)d->w->q * sizeof *out);
     for (int64_t r = 0; r < d->down.taps; r++) {
         int64_t y = d->down.at[p * d->down.taps + r];

@@ -216,7 +216,6 @@ const struct row_facts *plan_row_facts(const struct plan *plan, int index)
 
 static void bind_one(void *context, int64_t index, int thread)
 {
-    (void)thread;
     const struct span *s = context;
     plan_program(s->plan, s->first + (int)index);
 }

@@ -329,7 +329,6 @@ static void case_rows(void *context, int64_t index, int thread)
     struct plan plan = *all->plan;
     struct kept kept = {.mask_case = -1, .min_works = ((struct kept *)plan.private_data)->min_works};
     plan.private_data = &kept;
-    (void)thread;
     index += plan.rows[all->first].case_index;
     int from = all->first, to = all->last;
     while (from < to) { /* the case's first row: rows stand by case */

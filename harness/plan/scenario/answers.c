@@ -172,8 +172,6 @@ static bool check_plan(const struct scenario *s, const char *kind, const struct 
 {
     static const char *const ways[] = {"layout", "launch", NULL};
     const struct node *by = node_get(answer, "by");
-    (void)s;
-    (void)kind;
     return by ? node_word(by, "answer plan: by", ways, err) >= 0
               : node_error(answer, err, "answer plan: 'by' is missing (layout or launch: the parameter whose values are compared)");
 }

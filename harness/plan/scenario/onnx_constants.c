@@ -438,8 +438,6 @@ static bool shape_of(struct graph *g, const struct onnx_node *n, const struct pl
 
 static bool constant_itself(struct graph *g, const struct onnx_node *n, const struct onnx_tensor *from, struct place *out)
 {
-    (void)g;
-    (void)n;
     return out->constant = from, true;
 }
 

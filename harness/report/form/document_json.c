@@ -79,7 +79,6 @@ json_t *document_json(const struct document *d)
 
 static void form_write(struct text *t, const struct document *d, const struct report_style *style)
 {
-    (void)style;
     json_write(t, document_json(d));
 }
 

@@ -456,7 +456,6 @@ static void write_all(struct text *t, const struct document *d, bool packed)
 static void html_write(struct text *t, const struct document *d, const struct report_style *style)
 {
     size_t start = t->len;
-    (void)style;
     write_all(t, d, false);
     if (t->len - start > PLAIN_MOST) {
         t->len = start;

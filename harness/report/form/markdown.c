@@ -134,7 +134,6 @@ static void markdown_write(struct text *t, const struct document *d, const struc
     bool first = true;
     size_t from = t->len;
     struct footnotes footnotes = {0};
-    (void)style;
     for (const struct block *b; (b = document_next(d, &at, false)); first = false) {
         text_add(t, first ? "" : "\n");
         switch (b->kind) {

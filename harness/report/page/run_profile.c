@@ -79,8 +79,6 @@ static void add_parts(struct table *t, json_t *parts, enum phase phase, double w
 
 void run_profile_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
-    (void)rows;
-    (void)count;
     if (!(run->wall_s > 0))
         return;
     bool taken[PHASE_COUNT] = {0};

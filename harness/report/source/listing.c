@@ -48,7 +48,6 @@ void listing_counters(struct text *t, const struct row *row, const struct report
     SCOPED_BY(counter_groups_free) struct counter_groups groups = {0};
     struct error ignored = {0};
     bool ok = counter_groups_load(NULL, NULL, &groups, &ignored);
-    (void)style;
     for (int step = -1; step < row->step_count; step++) {
         bool any =
             ANY_OF(i, row->metric_count, row->metrics[i].step == step && !row->metrics[i].line && !strcmp(row->metrics[i].source, "cupti"));
@@ -77,7 +76,6 @@ void listing_counters(struct text *t, const struct row *row, const struct report
 
 void listing_code(struct text *t, const struct row *row, const struct report_style *style)
 {
-    (void)style;
     for (int step = 0; step < row->step_count; step++) {
         SCOPED_TEXT words = {0};
         for (int i = 0; i < row->metric_count; i++) {

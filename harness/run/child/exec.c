@@ -10,7 +10,6 @@
 
 static void drop(void *context, json_t *event)
 {
-    (void)context;
     json_decref(event);
 }
 

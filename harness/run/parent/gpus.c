@@ -178,7 +178,6 @@ static void member_note(void *context, const char *text)
 static void member_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
 {
     struct process_member *m = context;
-    (void)done, (void)total, (void)eta_s;
     if (seconds - m->told_s < m->every_s)
         return;
     m->told_s = seconds;
