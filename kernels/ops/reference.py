@@ -184,8 +184,10 @@ def main(path):
             answer(module, folder)
         except Wrong as wrong:
             say_first(os.path.join(folder, "log"), str(wrong))
-        except BaseException:
+        except BaseException as error:
             traceback.print_exc()
+            if isinstance(error, IndexError) and "integer" in str(error):
+                print("every tensor of a reference is float64: x[indices.astype(int)]", file=sys.stderr)
         for out in (sys.stdout, sys.stderr):
             out.flush()
         channel.sendall(b".")

@@ -221,17 +221,20 @@ def reference(path, name):
         try:
             Idle.asked = True
             return function(**keys)
-        except Exception:
-            return real_reference(path, name)(**keys)
+        except Exception as error:
+            first = error
         finally:
             Idle.asked = False
+        try:
+            real = real_reference(path, name)
+        except Exception:
+            raise first from None  # what the function says is told, not that a tool has no device here
+        return real(**keys)
     return first_without
 
 
 def load_reference(path, name, idle):
     """The function, where modules of these names stand for nothing; None: it needs them."""
-    for loaded in [m for m in sys.modules if m.split(".")[0] in IdleFinder.compilers + ("torch",) and isinstance(sys.modules[m].__loader__, IdleFinder)]:
-        del sys.modules[loaded]
     entries.clear()
     ops.clear()
     finder = IdleFinder(idle)
@@ -246,10 +249,15 @@ def load_reference(path, name, idle):
         return None
     finally:
         sys.meta_path.remove(finder)
+        for loaded in [m for m in sys.modules if m.split(".")[0] in idle and isinstance(sys.modules[m].__loader__, IdleFinder)]:
+            del sys.modules[loaded]
 
 
 def real_reference(path, name):
-    function = load_reference(path, name, IdleFinder.compilers) or load_reference(path, name, ())
+    function = load_reference(path, name, IdleFinder.compilers)
+    if not function:
+        own("bench_tools").before(path)
+        function = load_reference(path, name, ())
     if "torch" not in sys.modules or not uses(function, "torch"):
         return function
 

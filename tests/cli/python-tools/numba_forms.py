@@ -3,6 +3,8 @@ import numpy as np
 from numba import cuda, float32, int32, types
 import bench
 
+assert str(float32) == "float32"  # so the reference needs numba too: it reads the signatures, on a machine without a GPU
+
 half = bench.op("half_line", fields={"rows": 20, "cols": 50, "a": 1e-60, "b": 3}, terms=1, dtypes=["f16", "f32"], tensors="x: [rows, cols]; y: [rows, cols] written",
                 reference=lambda x, a, b: x * (a * 1e60) + b)
 
