@@ -246,8 +246,6 @@ bool head_check(struct head *h, struct error *err)
             !check_expr(h, m->l2, err))
             return false;
     }
-    for (int i = 0; i < h->column_count; i++)
-        if (!check_expr(h, h->columns[i].element, err))
-            return false;
-    return ALL_OF(i, OP_MAX_TENSORS, check_expr(h, h->slices[i], err)) && ALL_OF(i, PREDICT_COUNT, check_expr(h, h->predict[i], err));
+    return ALL_OF(i, h->column_count, check_expr(h, h->columns[i].element, err)) &&
+           ALL_OF(i, OP_MAX_TENSORS, check_expr(h, h->slices[i], err)) && ALL_OF(i, PREDICT_COUNT, check_expr(h, h->predict[i], err));
 }
