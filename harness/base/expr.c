@@ -249,9 +249,8 @@ static bool eval_builtin(struct eval *x, const struct term *t, int which, struct
         return eval_truth(x, t->args[0], &truth) && eval(x, t->args[truth ? 1 : 2], out);
     }
     struct value v[EXPR_MAX_ARGS];
-    for (int i = 0; i < t->count; i++)
-        if (!eval(x, t->args[i], &v[i]) || !wants_number(x, t->args[i], &v[i]))
-            return false;
+    if (!ALL_OF(i, t->count, eval(x, t->args[i], &v[i]) && wants_number(x, t->args[i], &v[i])))
+        return false;
     switch (which) {
     case 0:
     case 1: return rounded(x, t, v, out);

@@ -99,9 +99,8 @@ static char *commits_of(const struct past *p)
 
 static bool take_runs(struct past *p, const char *id, const char *kind, struct error *err)
 {
-    for (int i = 0; i < p->runs.count; i++)
-        if (spec_is(p->runs.items[i].device, kind) && !take_run(p, i, id, err))
-            return false;
+    if (ANY_OF(i, p->runs.count, spec_is(p->runs.items[i].device, kind) && !take_run(p, i, id, err)))
+        return false;
     /* Runs on another GPU, or counts for another chip, do not belong to this history. */
     for (int i = p->side_count - 2; i >= 0; i--) {
         const struct gate_side *last = &p->sides[p->side_count - 1];

@@ -198,9 +198,8 @@ static bool import_all(struct import *m, struct error *err)
     }
     if (!store_run_begin(m->store, &m->run, err))
         return false;
-    for (int k = 0; k < m->added; k++)
-        if (!store_put(m->store, m->run.id, m->made[k], err))
-            return false;
+    if (!ALL_OF(k, m->added, store_put(m->store, m->run.id, m->made[k], err)))
+        return false;
     provenance = json_dumps(m->provenance, JSON_COMPACT);
     text = text_format("{\"imported_%.12s\":%s}", m->hash, provenance);
     bool ok = store_run_environment(m->store, m->run.id, text, err) && (!ended[0] || store_run_end(m->store, m->run.id, ended, err));

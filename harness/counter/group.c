@@ -397,12 +397,10 @@ static bool group_parse(struct counter_group *g, struct error *err)
     g->metrics = xcalloc((size_t)metrics->count + 1, sizeof *g->metrics);
     g->values = xcalloc((size_t)values->count, sizeof *g->values);
     g->rules = xcalloc(rules ? (size_t)rules->count + 1 : 1, sizeof *g->rules);
-    for (int i = 0; i < metrics->count; i++)
-        if (!parse_metric(g, metrics->keys[i], metrics->items[i], err))
-            return false;
-    for (int i = 0; i < values->count; i++)
-        if (!parse_value(g, values->keys[i], values->items[i], err))
-            return false;
+    if (!ALL_OF(i, metrics->count, parse_metric(g, metrics->keys[i], metrics->items[i], err)))
+        return false;
+    if (!ALL_OF(i, values->count, parse_value(g, values->keys[i], values->items[i], err)))
+        return false;
     for (int i = 0; rules && i < rules->count; i++)
         if (!parse_rule(g, rules->items[i], err))
             return false;

@@ -166,9 +166,8 @@ static bool read_steps(const struct node *steps, struct gate_entry *e, struct er
         const struct node *step = steps->items[i];
         if (step->kind != NODE_MAP)
             return node_error(step, err, "a step must be a map of facts");
-        for (int k = 0; k < step->count; k++)
-            if (!read_fact(steps->keys[i]->text, step->keys[k]->text, step->items[k], e, err))
-                return false;
+        if (!ALL_OF(k, step->count, read_fact(steps->keys[i]->text, step->keys[k]->text, step->items[k], e, err)))
+            return false;
     }
     return true;
 }

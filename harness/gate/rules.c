@@ -133,9 +133,8 @@ static bool is_date(const char *s)
 {
     if (strlen(s) != 10 || s[4] != '-' || s[7] != '-')
         return false;
-    for (int i = 0; i < 10; i++)
-        if (i != 4 && i != 7 && (s[i] < '0' || s[i] > '9'))
-            return false;
+    if (ANY_OF(i, 10, i != 4 && i != 7 && (s[i] < '0' || s[i] > '9')))
+        return false;
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year = atoi(s), month = atoi(s + 5), day = atoi(s + 8);
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;

@@ -354,9 +354,8 @@ static bool cubin_bound(const struct compiled *c, const struct move *m)
             continue;
         if (s.sh_addralign > SHIFT || !elf_inside(&e, s.sh_offset, s.sh_size))
             return true;
-        for (int k = 0; k < 5; k++)
-            if (holds(e.data + s.sh_offset, s.sh_size, m->code[k].from))
-                return true;
+        if (ANY_OF(k, 5, holds(e.data + s.sh_offset, s.sh_size, m->code[k].from)))
+            return true;
         if ((s.sh_flags & SHF_ALLOC) && holds(e.data + s.sh_offset, s.sh_size, m->said[0].from))
             return true;
     }

@@ -272,9 +272,8 @@ static bool consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_
     *out = (struct candidate){.configuration = &o->configurations[rank], .facts = {.mode = o->mode, .rank = rank}};
     if (!cudnn_plan_describe(h, o->configurations[rank], g->bias_is_narrow, &out->facts, &notes))
         return false;
-    for (int i = 0; i < list->seen_count; i++)
-        if (strcmp(list->seen[i], out->facts.text) == 0)
-            return false;
+    if (ANY_OF(i, list->seen_count, strcmp(list->seen[i], out->facts.text) == 0))
+        return false;
     memcpy(list->seen[list->seen_count++], out->facts.text, sizeof out->facts.text);
     if (!cudnn_allows(h, &out->facts))
         return false;

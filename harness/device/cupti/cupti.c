@@ -287,9 +287,8 @@ bool cupti_plan(struct cupti_chip *chip, const char *const *metrics, size_t coun
     struct cupti_metric m;
     if (!count)
         return error_set(err, ERROR_USAGE, "no metrics to plan");
-    for (size_t i = 0; i < count; i++)
-        if (!cupti_describe(chip, metrics[i], &m, err))
-            return false;
+    if (!ALL_OF(i, count, cupti_describe(chip, metrics[i], &m, err)))
+        return false;
     if (!cupti_ok(cupti_shim_initialize(&cupti.shim, chip->name, chip->availability, &plan->host), cupti_shim_names[CUPTI_SHIM_INITIALIZE],
                   err))
         return false;

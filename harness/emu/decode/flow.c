@@ -281,9 +281,8 @@ bool graph_build(struct arena *arena, const struct ptx_module *m, const struct p
     free(leader);
     if (g->count > MAX_BLOCKS)
         return error_set(err, ERROR_USAGE, "%s: function '%s' has %d basic blocks; %d at most", m->label, f->name, g->count, MAX_BLOCKS);
-    for (int i = 0; i < g->count; i++)
-        if (!block_successors(arena, m, f, g, &g->blocks[i], err))
-            return false;
+    if (!ALL_OF(i, g->count, block_successors(arena, m, f, g, &g->blocks[i], err)))
+        return false;
     order_blocks(g);
     return true;
 }

@@ -37,9 +37,8 @@ static void shared_operand(struct decode *d, const struct ptx_operand *o)
 static bool add_function(struct decode *d, const struct ptx_function *f)
 {
     struct program *p = d->p;
-    for (int i = 0; i < p->function_count; i++)
-        if (p->functions[i].ptx == f)
-            return true;
+    if (ANY_OF(i, p->function_count, p->functions[i].ptx == f))
+        return true;
     if (!f->has_body)
         return true;
     int number = 0;

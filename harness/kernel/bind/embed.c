@@ -131,9 +131,8 @@ static bool inner_work(struct bind *b, const struct head_step *s, const struct v
     struct buffer_ref input = at[v->op->roles[0]->slot];
     if (input.kind == BUFFER_TENSOR)
         work_reads(w, &b->program->tensors[input.index]);
-    for (int i = 0; i < s->with_count; i++)
-        if (!set_field(b, &s->with[i], w, err))
-            return false;
+    if (!ALL_OF(i, s->with_count, set_field(b, &s->with[i], w, err)))
+        return false;
     struct error finish = {0};
     if (!work_finish(w, &finish))
         return node_error(s->node, err, "the work of %s: %.900s", v->name, finish.text);

@@ -120,9 +120,8 @@ static bool match_math(struct bind *b)
     if (b->work->math == MATH_NONE || !b->h->checked)
         return true;
     int count = modes(b, out);
-    for (int i = 0; i < count; i++)
-        if (out[i] == b->work->math)
-            return true;
+    if (ANY_OF(i, count, out[i] == b->work->math))
+        return true;
     SCOPED_TEXT list = {0};
     for (int i = 0; i < count; i++)
         text_addf(&list, "%s%s", i ? ", " : "", math_name(out[i]));

@@ -45,9 +45,8 @@ static bool check_step(const struct bind *b, const struct head_step *s, int step
         if ((map || a->kind == ARG_BUFFER) && !check_reads(b, s, s->kind == HEAD_KERNEL ? a : NULL, ref, err))
             return false;
     }
-    for (int i = 0; i < OP_MAX_TENSORS; i++)
-        if (!check_reads(b, s, NULL, t->operand[i], err))
-            return false;
+    if (!ALL_OF(i, OP_MAX_TENSORS, check_reads(b, s, NULL, t->operand[i], err)))
+        return false;
     if (!check_reads(b, s, NULL, t->from, err) || !check_reads(b, s, NULL, t->to, err))
         return false;
     if (t->to.kind == BUFFER_TENSOR) {

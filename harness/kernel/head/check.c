@@ -204,9 +204,8 @@ static bool check_steps(const struct head *h, struct error *err)
             !check_expr(h, s->carveout, err) || !check_expr(h, s->cooperative, err) || !check_expr(h, s->pdl, err) ||
             !check_expr(h, s->fill, err) || !check_named(h, s->with, s->with_count, err))
             return false;
-        for (int j = 0; j < s->args.count; j++)
-            if (!check_arg(h, s->args.items[j], err))
-                return false;
+        if (!ALL_OF(j, s->args.count, check_arg(h, s->args.items[j], err)))
+            return false;
     }
     return true;
 }
@@ -218,9 +217,8 @@ static bool check_candidates(const struct head *h, struct error *err)
         for (int r = 0; r < t->row_count; r++) {
             if (!check_expr(h, t->rows[r].when, err))
                 return false;
-            for (int c = 0; c < t->column_count; c++)
-                if (!check_expr(h, t->rows[r].values[c], err))
-                    return false;
+            if (!ALL_OF(c, t->column_count, check_expr(h, t->rows[r].values[c], err)))
+                return false;
         }
         if (!check_expr(h, t->least, err))
             return false;
@@ -236,9 +234,8 @@ bool head_check(struct head *h, struct error *err)
         !check_list(h, &h->where, err) || !check_list(h, &h->claims, err) || !check_list(h, &h->measured, err) ||
         !check_list(h, &h->mask.tile, err) || !check_expr(h, h->mask.weights, err) || !check_steps(h, err))
         return false;
-    for (int i = 0; i < h->scratch_count; i++)
-        if (!check_expr(h, h->scratch[i].elements, err))
-            return false;
+    if (!ALL_OF(i, h->scratch_count, check_expr(h, h->scratch[i].elements, err)))
+        return false;
     for (int i = 0; i < h->map_count; i++) {
         const struct head_map *m = &h->maps[i];
         if (!check_list(h, &m->box, err) || !check_list(h, &m->dims, err) || !check_list(h, &m->strides, err) ||

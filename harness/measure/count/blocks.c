@@ -354,9 +354,8 @@ static bool sample_further(struct counting *c, const struct box *box, struct err
 static bool all_differ(const struct counting *c)
 {
     for (int i = 0; i < c->sample.ran; i++)
-        for (int k = 0; k < i; k++)
-            if (c->sample.groups[i].hash == c->sample.groups[k].hash)
-                return false;
+        if (ANY_OF(k, i, c->sample.groups[i].hash == c->sample.groups[k].hash))
+            return false;
     return true;
 }
 

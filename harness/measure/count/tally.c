@@ -67,9 +67,8 @@ static bool open_counters(struct counters *counters, struct error *err)
     const struct counter_choice *c = &job->plan.counters;
     struct counter_chip asked = {cupti_name(chip), count_has, chip};
     struct cupti_metric ignored;
-    for (int i = 0; i < c->metric_count; i++)
-        if (!cupti_describe(chip, c->metrics[i], &ignored, err))
-            return false;
+    if (!ALL_OF(i, c->metric_count, cupti_describe(chip, c->metrics[i], &ignored, err)))
+        return false;
     /* The user's metrics first, then the weights that rows of several kernels need. */
     const char **extra = xcalloc((size_t)c->metric_count + 2, sizeof *extra);
     memcpy(extra, c->metrics, (size_t)c->metric_count * sizeof *extra);

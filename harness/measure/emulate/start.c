@@ -48,9 +48,8 @@ static bool used_as(const struct start *s, int reg, const char *mod)
 {
     for (int i = 0; i < s->f->instr_count; i++) {
         const struct ptx_instr *in = s->f->instrs[i];
-        for (int k = 0; k < in->count; k++)
-            if (in->operands[k].kind == OPERAND_REG && in->operands[k].reg == reg && instr_has(in, mod))
-                return true;
+        if (ANY_OF(k, in->count, in->operands[k].kind == OPERAND_REG && in->operands[k].reg == reg && instr_has(in, mod)))
+            return true;
     }
     return false;
 }

@@ -124,12 +124,10 @@ static bool make_scratch(struct rig *rig, int i, struct error *err)
 
 bool rig_make_buffers(struct rig *rig, struct error *err)
 {
-    for (int i = 0; i < rig->program->tensor_count; i++)
-        if (!make_tensor(rig, i, err))
-            return false;
-    for (int i = 0; i < rig->program->scratch_count; i++)
-        if (!make_scratch(rig, i, err))
-            return false;
+    if (!ALL_OF(i, rig->program->tensor_count, make_tensor(rig, i, err)))
+        return false;
+    if (!ALL_OF(i, rig->program->scratch_count, make_scratch(rig, i, err)))
+        return false;
     return !rig->pool || !buffer_pool_check(rig->pool) ||
            place_make(rig->dev, "sums", (size_t)(rig->replicas + 1) * sizeof(struct rig_sums), 0, 0, &rig->sums, err);
 }

@@ -155,9 +155,8 @@ bool rig_poison_all(struct rig *rig, struct error *err)
     const struct place *workspace = &rig->workspaces[rig->replica];
     /* Each call uses a different NaN, of f32 and of f16: a kernel that counts upwards from the poison would be right only for one value. */
     uint32_t word = VERIFY_POISON ^ (1 + rig->wipes++ % 31) * 0x00010001u;
-    for (int i = 0; i < p->scratch_count; i++)
-        if (!rig_is_constant(p, i) && !poison(rig, rig_scratch(rig, i), word, err))
-            return false;
+    if (!ALL_OF(i, p->scratch_count, rig_is_constant(p, i) || poison(rig, rig_scratch(rig, i), word, err)))
+        return false;
     return (!workspace->bytes || poison(rig, workspace, word, err)) && rig_poison(rig, err) &&
            (!rig->dev->ops->wipe_threads || rig->dev->ops->wipe_threads(rig->dev, err));
 }

@@ -182,9 +182,8 @@ static bool sit_down(struct pair_session *c, int sitting, double left_s, struct 
     if (!make_pads(job, sitting, pads, err))
         return false;
     b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), data_sets(b->timing->data, b->index[0]), POOL_REPLICAS);
-    for (int k = 0; k < c->here_count; k++)
-        if (!b->rigs[c->here[k]] && !timing_enter(b, c->here[k], err))
-            return false;
+    if (!ALL_OF(k, c->here_count, b->rigs[c->here[k]] || timing_enter(b, c->here[k], err)))
+        return false;
     for (int k = c->here_count - 1; k >= 0; k--) /* drops rows that are wrong at once */
         if (!timing_is_sound(b, c->here[k]))
             memmove(&c->here[k], &c->here[k + 1], (size_t)(--c->here_count - k) * sizeof *c->here);

@@ -66,9 +66,8 @@ bool slot_steer(struct sample_group *f, int i, struct error *err)
     if (!ops->launch_slot || !ops->stamp)
         return true;
     int pads = f->slots_known && f->ahead[i] >= 0 ? modulo(f->turn - turn_now(f) - f->ahead[i]) : sample_draw(f, DEVICE_LAUNCH_SLOTS);
-    for (int k = 0; k < pads; k++)
-        if (!ops->stamp(f->dev, 0, err))
-            return false;
+    if (!ALL_OF(k, pads, ops->stamp(f->dev, 0, err)))
+        return false;
     f->ahead[i] = turn_now(f);
     return true;
 }

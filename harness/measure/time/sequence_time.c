@@ -41,9 +41,8 @@ static bool time_frames(struct timing_group *b, int i, struct error *err)
 
 bool timing_sequence(struct timing_group *b, struct error *err)
 {
-    for (int i = 0; i < b->count; i++)
-        if (!time_frames(b, i, err))
-            return false;
+    if (!ALL_OF(i, b->count, time_frames(b, i, err)))
+        return false;
     b->blame = -1;
     compare(b);
     board_report(&b->timing->board, b->rows, b->count);

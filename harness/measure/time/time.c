@@ -275,9 +275,8 @@ static bool time_short(struct timing_group *b, struct error *err)
 static bool all_modes(struct timing_group *b, struct error *err)
 {
     const struct timing_plan *t = &b->timing->job->plan.time;
-    for (int warm = 0; warm < 2; warm++)
-        if (t->load[LOAD_ISOLATED] && t->cache[warm ? CACHE_WARM : CACHE_COLD] && !time_mode(b, warm, false, err))
-            return false;
+    if (ANY_OF(warm, 2, t->load[LOAD_ISOLATED] && t->cache[warm ? CACHE_WARM : CACHE_COLD] && !time_mode(b, warm, false, err)))
+        return false;
     if (t->load[LOAD_SUSTAINED])
         return time_mode(b, true, true, err);
     return !graph_asked(b->timing->job->plan.scenario) || time_short(b, err);
@@ -288,9 +287,8 @@ static bool time_group(struct timing_group *b, const struct timing_request *requ
     const struct job *job = b->timing->job;
     b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), data_sets(b->timing->data, b->index[0]), POOL_REPLICAS);
     b->warms = buffer_pool_check(b->pool) && job->plan.time.load[LOAD_ISOLATED];
-    for (int i = 0; i < b->count; i++)
-        if (!timing_enter(b, i, err))
-            return false;
+    if (!ALL_OF(i, b->count, timing_enter(b, i, err)))
+        return false;
     b->blame = -1;
     if (request->next)
         prefetch_begin(b->timing->prefetch, request->next, request->next_count, request->due);

@@ -244,9 +244,8 @@ bool producers_sufficed(struct device *dev, struct rig *rig, const struct produc
             continue;
         const uint8_t *read = dev->ops->touched(dev, rig_address(rig, buffer_at(program, b)), false);
         const size_t sectors = sectors_at(program, b);
-        for (size_t s = 0; s < sectors; s++)
-            if (read[s] && !p->needs[b][s])
-                return false;
+        if (ANY_OF(s, sectors, read[s] && !p->needs[b][s]))
+            return false;
     }
     return true;
 }

@@ -164,9 +164,8 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     if (wanted != r->file->arg_count || bytes > sizeof packed)
         return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, `args:` lists %d", r->file->function, wanted,
                          r->file->arg_count);
-    for (int i = 0; i < wanted; i++)
-        if (!run_argument(r, r->file->args[i], &params[i], packed, err))
-            return false;
+    if (!ALL_OF(i, wanted, run_argument(r, r->file->args[i], &params[i], packed, err)))
+        return false;
     uint64_t blocks = reference_run_blocks(r, err);
     struct device *dev = r->dev;
     struct error late;

@@ -67,17 +67,15 @@ bool op_file_finish(struct work *work, struct error *err)
         work->r = work->h, work->s = work->w;
     if (work->op->image && !sides_finish(work, err))
         return false;
-    for (int i = 0; i < f->let_count; i++)
-        if (!work_int(work, f->lets[i], (int64_t *)(void *)((char *)work + f->let_offsets[i]), err))
-            return false;
+    if (!ALL_OF(i, f->let_count, work_int(work, f->lets[i], (int64_t *)(void *)((char *)work + f->let_offsets[i]), err)))
+        return false;
     if (!file_needs(f, work, err) || (work->op->volume && !stack_planes(work, err)))
         return false;
     for (int i = 0; i < f->tensor_count; i++) {
         const struct op_file_tensor *t = &f->tensors[i];
         int64_t size = 0;
-        for (int k = 0; k < t->rank; k++)
-            if (!work_int(work, t->shape[k], &size, err))
-                return false;
+        if (!ALL_OF(k, t->rank, work_int(work, t->shape[k], &size, err)))
+            return false;
         bool pairs = (t->role.dtype != DTYPE_NONE ? t->role.dtype : work->dtype) == DTYPE_E2M1;
         if (pairs && (t->image || size % 2))
             return error_set(err, ERROR_USAGE,

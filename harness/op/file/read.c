@@ -25,9 +25,8 @@ static bool read_boxes(struct op_file *f, struct op_file_tensor *t, const struct
         const struct node *s = sizes->items[i];
         if (s->kind != NODE_LIST || s->count != 2)
             return node_error(s, err, "sizes: width and height are expected, like [34, 25]");
-        for (int k = 0; k < 2; k++)
-            if (!node_int(s->items[k], "sizes", 1, 1 << 20, &t->sizes[i][k], err))
-                return false;
+        if (!ALL_OF(k, 2, node_int(s->items[k], "sizes", 1, 1 << 20, &t->sizes[i][k], err)))
+            return false;
         t->size_count++;
     }
     return node_check_keys(n, "boxes", keys, err) && (t->within[0] = op_file_expr(f, within->items[0], err)) &&

@@ -318,9 +318,8 @@ static bool only_moved(const struct work *w, const struct tensor *t)
     bool other = t->role->values != VALUES_INPUT && t->role->values != VALUES_OPERAND;
     if (other || !f || !f->exact || f->stages || f->tolerance > 0 || f->sent_above || work_terms(w) > 0 || op_means(w) > 1)
         return false;
-    for (int i = 0; i < w->epilogue_count; i++)
-        if (w->epilogue[i].kind != EPILOGUE_DEPTH_TO_SPACE && w->epilogue[i].kind != EPILOGUE_LAYOUT)
-            return false;
+    if (ANY_OF(i, w->epilogue_count, w->epilogue[i].kind != EPILOGUE_DEPTH_TO_SPACE && w->epilogue[i].kind != EPILOGUE_LAYOUT))
+        return false;
     for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
         if (list[i].written && !tensor_role_is_mask(list[i].role) && list[i].dtype != t->dtype)
             return false;

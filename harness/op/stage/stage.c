@@ -74,9 +74,8 @@ static bool read_reads(struct stage_head *s, const struct node *n, struct error 
             int each = !lines ? 0 : lines->kind == NODE_LIST ? lines->count : 1;
             if (each > STAGE_READS || (!each && s->kind != STAGE_POINT))
                 return node_error(lines ? lines : part, err, "%s: one or %d expressions are expected", keys[axis], STAGE_READS);
-            for (int k = 0; k < each; k++)
-                if (!stage_expr(lines->kind == NODE_LIST ? lines->items[k] : lines, &s->reads[i].lines[axis][k], err))
-                    return false;
+            if (!ALL_OF(k, each, stage_expr(lines->kind == NODE_LIST ? lines->items[k] : lines, &s->reads[i].lines[axis][k], err)))
+                return false;
         }
         s->read_count++;
     }

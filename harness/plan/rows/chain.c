@@ -80,9 +80,8 @@ static const char *single_of(const struct plan *plan, const struct variant_set *
         const struct variant *v = has_op(chain, op) ? plan_resolve(set, s->variants[entry].name, op) : NULL;
         if (!v || variant_is_library(v) || !strcmp(variant_own_name(v->name), "copy"))
             continue;
-        for (int k = 0; k < entry; k++)
-            if (plan_resolve(set, s->variants[k].name, op) == v)
-                return NULL;
+        if (ANY_OF(k, entry, plan_resolve(set, s->variants[k].name, op) == v))
+            return NULL;
         return v->name;
     }
     return NULL;

@@ -27,9 +27,8 @@ bool plan_has_nearby(const struct op *op)
 static bool is_size(const struct op_file *f, const struct op_field *field)
 {
     for (int i = 0; i < f->tensor_count && field->kind == FIELD_INT; i++)
-        for (int k = 0; k < f->tensors[i].rank; k++)
-            if (op_file_uses(f, f->tensors[i].shape[k], field->name))
-                return true;
+        if (ANY_OF(k, f->tensors[i].rank, op_file_uses(f, f->tensors[i].shape[k], field->name)))
+            return true;
     return false;
 }
 

@@ -69,9 +69,8 @@ static bool name_known(const struct scenario *s, const char *name, const char *o
         names[count++] = *w;
     for (const char *const *w = sequence_settings; s->sequence_count && *w; w++)
         names[count++] = *w;
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return true;
+    if (!ALL_OF(i, count, strcmp(names[i], name)))
+        return true;
     const char *near = text_nearest(name, names, count);
     error_set(err, ERROR_USAGE, "--set %s: there is no axis or field '%s'", one, name);
     return near ? error_hint(err, "did you mean %s?", near) : error_hint(err, "bench plan %s shows the cases", s->path);

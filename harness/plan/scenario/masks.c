@@ -191,8 +191,7 @@ bool masks_parse(const struct scenario *s, const struct node *n, const struct ma
     if (mask_pattern_keys[p] & MASK_PATH)
         return add_frames(s, n, mask, sink, err);
     for (int d = 0; d < values_of(density); d++)
-        for (int i = 0; i < values_of(seed); i++)
-            if (!add_one(s, n, mask, value_of(density, d), value_of(seed, i), 0, sink, err))
-                return false;
+        if (!ALL_OF(i, values_of(seed), add_one(s, n, mask, value_of(density, d), value_of(seed, i), 0, sink, err)))
+            return false;
     return true;
 }

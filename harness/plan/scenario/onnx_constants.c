@@ -301,9 +301,8 @@ static bool selected(struct graph *g, const struct onnx_node *n, const struct on
         return false;
     struct onnx_tensor *t = graph_made(g, of[1]->type, rank, dim);
     for (int64_t i = 0, count = t ? onnx_elements(t) : 0; i < count; i++) {
-        for (int k = 0; k < 3; k++)
-            if (!onnx_number(of[k], broadcast_from(of[k], t, i), &v[k]))
-                return false;
+        if (!ALL_OF(k, 3, onnx_number(of[k], broadcast_from(of[k], t, i), &v[k])))
+            return false;
         t->made[i] = v[0] != 0 ? v[1] : v[2];
     }
     return t ? out->constant = t, true : false;

@@ -165,9 +165,8 @@ static bool find_unit(struct graph *g, int divide)
         !graph_int(&all[length], "keepdims", 1) || strcmp(all[length].inputs[0], n->inputs[0]))
         return false;
     const int inside[] = {length, max, wide};
-    for (int i = 0; i < 3; i++)
-        if (inside[i] >= 0 && graph_value(g, all[inside[i]].outputs[0])->uses != 1)
-            return false;
+    if (ANY_OF(i, 3, inside[i] >= 0 && graph_value(g, all[inside[i]].outputs[0])->uses != 1))
+        return false;
     for (int i = 0; i < 3; i++)
         if (inside[i] >= 0)
             g->done[inside[i]] = true;

@@ -40,9 +40,8 @@ static int numbers_of(const char *option, int there, int **numbers)
             to > 1 << 20)
             return -1;
         for (long long i = from; i <= to; i++) {
-            for (int k = 0; k < count; k++)
-                if ((*numbers)[k] == i)
-                    return -1;
+            if (ANY_OF(k, count, (*numbers)[k] == i))
+                return -1;
             *APPEND(*numbers, count) = (int)i;
         }
     }
