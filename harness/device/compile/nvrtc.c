@@ -95,13 +95,16 @@ static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct er
     return true;
 }
 
-/* A library's first mebibyte has its symbols and their places, which no other build shares: a copy of it elsewhere is the same. */
+#define HEAD_BYTES ((size_t)64 << 10)
+
+/* A library's first pages have its build ID, its symbols and their places, which no other build shares: a copy of it elsewhere is the same.
+ */
 static bool hash_library(const char *path, char key[HASH_TEXT])
 {
     struct stat st = {0};
     FILE *f = fopen(path, "rb");
-    SCOPED char *head = xmalloc(1 << 20);
-    size_t n = f ? fread(head, 1, 1 << 20, f) : 0;
+    SCOPED char *head = xmalloc(HEAD_BYTES);
+    size_t n = f ? fread(head, 1, HEAD_BYTES, f) : 0;
     struct hash *h = hash_begin();
     bool ok = n > 0 && !fstat(fileno(f), &st);
     hash_add_text(h, "a library by content");
