@@ -57,6 +57,26 @@ done:
     return NULL;
 }
 
+static bool file_is_text(const char *path, const char *text, size_t bytes, struct error *err)
+{
+    const char *nul = memchr(text, 0, bytes), *begin = text;
+    if (!nul)
+        return true;
+    int line = 1;
+    for (const char *next; (next = memchr(begin, '\n', (size_t)(nul - begin))); line++)
+        begin = next + 1;
+    return error_set(err, ERROR_USAGE, "%s:%d:%d: a NUL byte", path, line, (int)(nul - begin) + 1);
+}
+
+char *file_text(const char *path, size_t max_bytes, size_t *bytes, struct error *err)
+{
+    char *text = file_read(path, max_bytes, bytes, err);
+    if (!text || file_is_text(path, text, *bytes, err))
+        return text;
+    free(text);
+    return NULL;
+}
+
 static bool write_all(int fd, const char *data, size_t bytes)
 {
     while (bytes) {

@@ -8,6 +8,8 @@
 /* Reads a whole regular file of at most max_bytes; folders, fifos and devices are refused. The buffer is NUL-terminated after `*bytes`;
  * the caller owns it. */
 char *file_read(const char *path, size_t max_bytes, size_t *bytes, struct error *err);
+/* The same for text: a NUL byte, behind which C would not read, is an error with path, line and column. */
+char *file_text(const char *path, size_t max_bytes, size_t *bytes, struct error *err);
 /* Writes a temporary file next to `path`, then renames it: a reader sees the old or the new file, never half of one. */
 bool file_write(const char *path, const void *data, size_t bytes, struct error *err);
 /* The same for a name that the user gave (--to, --export, --bundle). A device or pipe is written to and stays; a link stays and its

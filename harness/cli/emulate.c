@@ -88,7 +88,7 @@ static bool read_source(const struct emulate_arguments *a, const char *file, con
         error_set(err, ERROR_USAGE, "%.200s: a .cu or .ptx file is expected", file);
         return error_hint(err, "bench emulate KERNEL.cu prints a launch file to start from");
     }
-    s->text = file_read(file, 64u << 20, &bytes, err);
+    s->text = file_text(file, 64u << 20, &bytes, err);
     s->path = s->text ? realpath(file, NULL) : NULL;
     if (!s->text)
         return false;

@@ -28,7 +28,7 @@ static int print_op(const char *op, const char *path, const char *kernel)
 {
     struct error err = {0};
     size_t bytes;
-    SCOPED char *source = file_read(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
+    SCOPED char *source = file_text(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
     int code = text ? 0 : cli_fail(&err);
     if (text)
         new_fields("op file", op, path, text, false);
@@ -93,7 +93,7 @@ int cli_new(const struct verb *verb, int argc, char **argv)
             rest[0], file_base(rest[1]));
         return cli_fail(&err);
     }
-    SCOPED char *source = file_read(rest[1], 8u << 20, &bytes, &err);
+    SCOPED char *source = file_text(rest[1], 8u << 20, &bytes, &err);
     if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
         error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
         error_hint(&err, "bench new %s %s --write writes the head into the file; `>%s` would empty it before it is read", rest[0], rest[1],

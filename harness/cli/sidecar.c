@@ -80,7 +80,7 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
     struct param params[PARAMS_MAX];
     SCOPED char **entries = NULL;
     size_t bytes;
-    SCOPED char *ptx = file_read(path, PTX_MAX, &bytes, err);
+    SCOPED char *ptx = file_text(path, PTX_MAX, &bytes, err);
     if (!ptx)
         return false;
     int count = ptx_entries(ptx, &entries), parameters = -1;
