@@ -137,16 +137,28 @@ static void session_place(const struct session *s, struct row *row)
     row_set(&row->gpu_uuid, s->device.uuid);
 }
 
+static void complete_row(struct session *s, int i)
+{
+    session_row_key(s, i, s->device.uuid, s->rows[i]->key);
+    session_place(s, s->rows[i]);
+    if (s->plan.rows[i].kind != PLAN_SEQUENCE) /* the work of a sequence depends on its frames */
+        session_row_roof(s, i);
+}
+
 void session_make_rows(struct session *s, int first, int last)
 {
     for (int i = first; i < last; i++) {
         row_free(s->rows[i]);
         s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
-        session_row_key(s, i, s->device.uuid, s->rows[i]->key);
-        session_place(s, s->rows[i]);
-        if (s->plan.rows[i].kind != PLAN_SEQUENCE) /* the work of a sequence depends on its frames */
-            session_row_roof(s, i);
+        complete_row(s, i);
     }
+}
+
+void session_make_all_rows(struct session *s)
+{
+    plan_rows_new(&s->plan, s->device.spec, 0, s->plan.row_count, NULL, s->rows);
+    for (int i = 0; i < s->plan.row_count; i++)
+        complete_row(s, i);
 }
 
 /* Makes the rows of whole cases. */

@@ -61,9 +61,9 @@ void session_prepare_first(struct session *s)
 
 void session_make_ahead(struct session *s)
 {
-    if (s->options->feed->shares || s->plan.row_count > MADE_MOST)
+    if (s->options->feed->shares || !s->plan.row_count || s->plan.row_count > MADE_MOST)
         return;
-    session_make_rows(s, 0, s->plan.row_count);
+    session_make_all_rows(s);
     s->made = xmalloc((size_t)s->plan.row_count + 1);
     memset(s->made, true, (size_t)s->plan.row_count);
 }

@@ -150,6 +150,8 @@ void session_kept_add(struct session_kept *kept, struct gpu *gpus, int count);
 struct gpu *session_kept_gpus(struct session_kept *kept, int *count);
 /* Makes rows first .. last-1 anew. */
 void session_make_rows(struct session *s, int first, int last);
+/* All rows of the plan, on all cores; there are none yet. */
+void session_make_all_rows(struct session *s);
 /* Makes the rows (with several GPUs their processes do), takes over those of an interrupted run, writes the run's provenance. `kept`: how
  * many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
