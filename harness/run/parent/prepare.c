@@ -12,7 +12,7 @@ bool session_prepare(struct session *s, struct error *err)
     if (due && !s->options->inside) {
         session_roofs_launch(s);
         if (session_launch(s, &s->worker, &told_later))
-            session_ahead(s, 0, false); /* compilers want the cores */
+            session_ahead(s, 0, false);     /* compilers want the cores */
         if (s->counts && !s->options->feed) /* of several GPUs, when the worker has its own: the driver opens one context at a time */
             session_launch(s, &s->counter, &told_later); /* it opens its counters later */
         phase_turn(&s->clock, PHASE_COMPILING);
