@@ -83,6 +83,13 @@ static void keep_marks(struct counting *k, const struct op_data *data)
     }
 }
 
+/* Small whole numbers, which show errors bit by bit. But a search or a sort goes where its values lead it: results that are only moved are
+ * equal bit by bit for all values, so those count that a GPU is timed on. */
+enum data_part layer_counts_part(const struct work *work)
+{
+    return work->op->file && work->mask.pattern == MASK_NONE && !work_terms(work) ? DATA_PART_PRECISION : DATA_PART_EXACT;
+}
+
 /* The inputs of a layer; rows of one layer follow each other, so those of the last one are kept. NULL (err): there are none. */
 static const struct op_data *inputs_of(struct counted_layers *known, const struct work *work, struct error *err)
 {
@@ -91,7 +98,7 @@ static const struct op_data *inputs_of(struct counted_layers *known, const struc
     if (strcmp(known->inputs_of, key)) {
         op_data_free(&known->inputs);
         known->inputs_of[0] = 0;
-        if (!(work->op->file ? op_data_inputs : op_data_reserve)(work, DATA_PART_EXACT, &known->inputs, err))
+        if (!(work->op->file ? op_data_inputs : op_data_reserve)(work, layer_counts_part(work), &known->inputs, err))
             return NULL;
         memcpy(known->inputs_of, key, sizeof key);
     }

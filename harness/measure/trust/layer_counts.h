@@ -24,6 +24,8 @@ struct counted_layers {
     char *wrong;               /* what the row that was counted last does wrong at full size (layer_values); NULL: nothing */
 };
 void layer_counts_free(struct counted_layers *known);
+/* The values that launches are counted on. */
+enum data_part layer_counts_part(const struct work *work);
 /* NULL: no row with these launches was counted. */
 const struct row *layer_counts_known(const struct counted_layers *known, const char *launch_hash);
 

@@ -179,8 +179,8 @@ static bool part_data(struct trial *t, enum data_part part, struct op_data **dat
     return data_get(t->v->data, t->index, job_verified_part(t->v->job, t->index, part), 0, data, err);
 }
 
-/* Runs on small integers, where results are exact; counted on emu. A row that does not claim exactness runs too, so that its leftovers
- * are present when the next part begins. */
+/* Runs on small integers, where results are exact. A row that does not claim exactness runs too, so that its leftovers are present when
+ * the next part begins. */
 static bool run_exact(struct trial *t, bool judged, struct error *err)
 {
     struct op_data *data;
@@ -188,7 +188,7 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
     double prepare = NAN, first;
     if (!part_data(t, DATA_PART_EXACT, &data, err))
         return false;
-    if (!launch(t, data, LEFT_NOTHING, !t->counted, &prepare, &first, err))
+    if (!launch(t, data, LEFT_NOTHING, !t->counted && layer_counts_part(&t->program->work) == DATA_PART_EXACT, &prepare, &first, err))
         return blame_row(t, err, ROW_CRASHED);
     if (t->dev->ops->keeps_time) {
         t->row->first_call_ns = first;
@@ -294,7 +294,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
         return t->v->job->options.choose;
     /* if values decide which pixels are active, formerly active pixels hold data that no kernel has to overwrite */
     enum trial_left left = t->program->work.op->settle ? LEFT_SCRATCH : LEFT_ALL;
-    if (!launch(t, data, left, false, &ignored, &ignored, err))
+    if (!launch(t, data, left, !t->counted && layer_counts_part(&t->program->work) == DATA_PART_PRECISION, &ignored, &ignored, err))
         return blame_row(t, err, ROW_CRASHED);
     if (!judge(t, data, "", over, err, &failed))
         return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain_left(t, data, err);
