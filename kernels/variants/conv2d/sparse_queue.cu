@@ -4,6 +4,7 @@ like: sparse_tile
 mask: {tile: [8, 8]}
 params:
   ROWS: null
+  STAGES: {values: [4, 8, 12], default: 4}         # tiles with halo in shared memory
 let:
   tiles_y: ceil(p, 8)
   plane: ceil((8 + r - 1) * (s + 7) - 1, 8) * 128 + 16
@@ -40,8 +41,13 @@ steps:
 /* What changed from sparse_tile: a block that has read its share of the mask puts its active tiles in a queue (sparse/queue.cuh) and
  * continues with any tiles there. So it needs neither ranks of tiles, for which all must have read the mask, nor a cooperative launch.
  *
- * On an H200 it was faster with blobs and without marks; avoiding the cooperative launch was a small part of that. Tiles with four inactive
- * rows as products of 32 columns, not 64, were no faster. */
+ * On an H200 it was faster with blobs and without marks; avoiding the cooperative launch was a small part of that.
+ *
+ * Four slots are faster than eight from 64 channels on, and slightly slower for fewer (measured on blobs, 2026-12-01). A quarter of the time with blobs of 10 % passes before
+ * the first tile is there, half are products, at the lower clock that tensor cores bring.
+ *
+ * Slower: to begin with tiles of the own share, and with the weights asked for before it is read (a warp is long at asking, and the mask waited for the barriers'
+ * initialisation); the first four tiles copied by all four warps together; places of the queue taken when a slot is free. To try: tiles of the own share without that wait. */
 #define SLICE C
 #define GATHERED 0
 #include "sparse/copy.cuh"
