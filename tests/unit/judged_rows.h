@@ -15,6 +15,13 @@ static inline struct case_view judged(struct fixture *f, struct judge *j)
     return c;
 }
 
+static inline void judged_free(struct case_view *c, struct judge *j, struct fixture *f)
+{
+    case_view_free(c);
+    judge_close(j);
+    fixture_free(f);
+}
+
 /* The finding of the row that says so; the test fails where there is none. */
 static inline const struct verdict *verdict_of(const struct view *v, const char *says)
 {

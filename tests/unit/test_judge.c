@@ -216,9 +216,7 @@ static void a_full_pipe_comes_first(void **state)
         assert_null(strstr(v->verdicts.items[i].says, "of a wave")); /* 0.8 % of the places are empty */
         assert_null(strstr(v->verdicts.items[i].says, "occupancy")); /* no fault of a kernel whose pipe is full */
     }
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
 }
 
 /* Conflicts gain what the banks are busy with them, not more: 12 % of the wavefronts of a pipe that works half of the time. */
@@ -252,9 +250,7 @@ static void a_small_effect_stays_small(void **state)
     assert_true(verdict_speedup(&all, &t));
     assert_string_equal(text_get(&t), "estimated speed-up over 100x");
     text_free(&t);
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
 }
 
 /* A step is judged for what it takes of the row: a launch of 1.9 us in a row of 100. */
@@ -271,9 +267,7 @@ static void a_step_weighs_its_share(void **state)
     struct case_view c = judged(&f, &j);
     const struct verdict *step = verdict_of(&c.views[0], "epilogue (10 % of the row's time): the grid fills only 0.5 of a wave");
     assert_true(fabs(step->gain - 5) < 1e-9); /* half of a tenth */
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
 }
 
 /* Numbers in the conditions of shipped rules have names, but for 0, 1 and per cent; and every shipped rule says what it gains and why. */
@@ -406,9 +400,7 @@ static void advice_fits_what_was_counted(void **state)
             if (k != i && (k ^ 1) == i)
                 assert_null(strstr(v->remedy, advice[k][1]));
     }
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
 }
 
 static bool is_said(const struct view *v, const char *what)
@@ -446,9 +438,7 @@ static void a_finding_costs_time(void **state)
     assert_string_equal(verdict_word(&c.views[1]), "tail");
     assert_string_equal(verdict_word(&c.views[2]), "memory");
     assert_true(verdict_of(&c.views[2], "tensor pipe")->close && !c.views[2].verdicts.items[0].close);
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
 }
 
 /* On emu a loss smaller than the usual error of a predicted time is no finding, even if a unit is fully busy. */
@@ -469,9 +459,7 @@ static void a_waste_costs_more_than_the_error(void **state)
     struct case_view c = judged(&f, &j);
     assert_false(is_said(&c.views[0], "bank conflicts"));
     assert_true(is_said(&c.views[1], "bank conflicts"));
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
 }
 
 /* L2 holds the last 18 MB that a launch wrote, so DRAM is less busy than the work's bytes suggest, on an H200 and on emu. The rule compares
@@ -495,9 +483,7 @@ static void bytes_in_l2_count(void **state)
     struct breakdown parts = breakdown_of(&c, &c.views[0], 0);
     for (int i = 0; i < parts.count; i++)
         assert_true(parts.parts[i].kind != BREAKDOWN_FINDING);
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
     fixture_run(&e.run, "edsr", "emu:GH100", "emu");
     struct row *r = row_of(&e, "transpose/mine", 0, 0);
     r->time_count = 0;
@@ -513,9 +499,7 @@ static void bytes_in_l2_count(void **state)
     assert_true(c.views[0].predicted.busy[UNIT_DRAM] < 0.6);
     assert_string_equal(verdict_word(&c.views[0]), "memory");
     assert_true(is_said(&c.views[0], "at the rate of a copy"));
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&e);
+    judged_free(&c, &j, &e);
 }
 
 /* One kernel on a card and on one that is 7 % slower: what each says first, the other says, too. */
@@ -547,9 +531,7 @@ static void a_unit_at_the_limit_has_two_names(void **state)
         for (int k = 0; k < v->count; k++)
             for (int m = k + 1; m < v->count; m++) /* each finding once */
                 assert_string_not_equal(v->items[k].says, v->items[m].says);
-        case_view_free(&c);
-        judge_close(&j);
-        fixture_free(&f);
+        judged_free(&c, &j, &f);
     }
 }
 

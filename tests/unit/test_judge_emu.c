@@ -67,9 +67,7 @@ static void the_error_of_a_time_decides_nothing(void **state)
             assert_true(v->verdicts.items[1].close);
             open++;
         }
-        case_view_free(&c);
-        judge_close(&j);
-        fixture_free(&f);
+        judged_free(&c, &j, &f);
     }
     assert_true(named[0] > 1 && named[1] > 1 && open > 1);
 }
@@ -92,9 +90,7 @@ static void without_a_time_nothing_leads(void **state)
     assert_true(v->verdicts.count > 0);
     assert_string_equal(verdict_word(v), "");
     assert_string_equal(text_get(&words), "perhaps small_grid");
-    case_view_free(&c);
-    judge_close(&j);
-    fixture_free(&f);
+    judged_free(&c, &j, &f);
 }
 
 int main(void)

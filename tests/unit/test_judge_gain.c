@@ -30,9 +30,7 @@ static void a_small_gain_limits_nothing(void **state)
         const struct view *v = &c.views[0];
         assert_string_equal(verdict_word(v), pipe == 50 ? "latency" : "conflicts");
         assert_true(fabs(verdict_of(v, "bank conflicts")->gain - (pipe == 50 ? 6 : 11)) < 1e-9);
-        case_view_free(&c);
-        judge_close(&j);
-        fixture_free(&f);
+        judged_free(&c, &j, &f);
     }
 }
 
@@ -57,9 +55,7 @@ static void shared_memory_is_not_uncoalesced(void **state)
         hw(r, "dram_throughput", 1);
         struct case_view c = judged(&f, &j);
         assert_true(fabs(verdict_of(&c.views[0], "of what they fetch")->gain - of[i].gain) < 1e-3);
-        case_view_free(&c);
-        judge_close(&j);
-        fixture_free(&f);
+        judged_free(&c, &j, &f);
     }
 }
 

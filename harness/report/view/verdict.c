@@ -258,11 +258,12 @@ static bool precedes(const struct verdict *a, const struct verdict *b)
     return !isnan(a->gain) && !(a->gain <= b->gain);
 }
 
-static void lead_with(struct verdicts *v, int at)
+/* Moves a finding forward; those between follow it. */
+static void move_forward(struct verdicts *v, int from, int to)
 {
-    struct verdict first = v->items[at];
-    memmove(&v->items[1], &v->items[0], (size_t)at * sizeof *v->items);
-    v->items[0] = first;
+    struct verdict moved = v->items[from];
+    memmove(&v->items[to + 1], &v->items[to], (size_t)(from - to) * sizeof *v->items);
+    v->items[to] = moved;
 }
 
 /* A gain below `least` does not limit a row: of a row that waits the finding which says so leads, though its gain is not known. */
@@ -270,7 +271,7 @@ static void lead_with_wait(struct verdicts *v, double least)
 {
     for (int i = 1; i < v->count && isnan(v->items[0].unit) && v->items[0].gain < least; i++)
         if (isnan(v->items[i].gain) && v->items[i].rule->bottleneck == COUNTER_BOTTLENECK_LATENCY) {
-            lead_with(v, i);
+            move_forward(v, i, 0);
             return;
         }
 }
@@ -312,17 +313,14 @@ static void put_second(struct verdicts *all, struct verdicts *other, const char 
             return;
     while (there < all->count && (all->items[there].rule != lead->rule || all->items[there].step != lead->step))
         there++;
-    struct verdict item = *lead;
-    if (there < all->count) {
-        item = all->items[there];
-    } else {
-        APPEND(all->items, all->count);
-        item.says = text_format("%s%s", lead->says, when);
-        item.remedy = xstrdup(lead->remedy);
+    if (there == all->count) {
+        struct verdict *item = APPEND(all->items, all->count);
+        *item = *lead;
+        item->says = text_format("%s%s", lead->says, when);
+        item->remedy = xstrdup(lead->remedy);
     }
-    memmove(&all->items[at + 1], &all->items[at], (size_t)(there - at) * sizeof *all->items);
-    item.close = true;
-    all->items[at] = item;
+    all->items[there].close = true;
+    move_forward(all, there, at);
 }
 
 static void judge_again(const struct judging *j, const struct view *v, double idle, struct verdicts *other)
