@@ -100,9 +100,9 @@ const struct cupti_cause *cupti_cause(int code)
 
 bool cupti_ok(int code, const char *call, struct error *err)
 {
-    const struct cupti_cause *c = cupti_cause(code);
     if (!code)
         return true;
+    const struct cupti_cause *c = cupti_cause(code);
     if (!c)
         return error_set(err, ERROR_INTERNAL, "%s: CUPTI error %d, which bench does not know", call, code);
     error_set(err, c->machine ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%s: %s (CUPTI error %d, %s)", call, c->what, code, c->name);
