@@ -181,9 +181,8 @@ static bool one_scale(const struct op_file *f, const char *word, const struct no
         if (!text_ends(word, behind[k]))
             continue;
         SCOPED char *other = text_format("%.*s%s", (int)(strlen(word) - strlen(behind[k])), word, behind[!k]);
-        for (int i = 0; i < f->arg_count; i++)
-            if (!strcmp(f->args[i], other))
-                return node_error(n, err, "args: %s and %s: a result has one of them", other, word);
+        if (ANY_OF(i, f->arg_count, !strcmp(f->args[i], other)))
+            return node_error(n, err, "args: %s and %s: a result has one of them", other, word);
     }
     return true;
 }
