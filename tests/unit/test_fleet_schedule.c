@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define H200_BYTES (size_t)150e9
-/* Seconds on an H200, from the times of messages in runs of 2026-11-30: what a GPU's first case and first count take in addition; a
+/* Seconds on an H200, from the times of messages in runs of 2026-11-29 and 30: what a GPU's first case and first count take in addition; a
  * case until its rows wait to be counted; a count, and each of its rows; and the factor by which a count takes longer while another GPU
  * counts.
  */
@@ -29,28 +29,28 @@ struct measured {
 };
 static const struct measured edsr = {"edsr",
                                      0.5,
-                                     0.7,
-                                     0.05,
-                                     1.85,
+                                     0.58,
+                                     0.059,
+                                     1.4,
                                      {{"head", 1.2},
-                                      {"body_1", 1.25},
-                                      {"body_2", 2.05},
-                                      {"up", 3.9},
-                                      {"tail", 1.75},
-                                      {"x4_body", 1.35},
-                                      {"x4_up_1", 2.35},
-                                      {"x4_up_2", 2.6},
-                                      {"x4_tail", 1.2},
-                                      {"shuffle_1", 0.6},
-                                      {"shuffle_2", 0.9},
-                                      {"to_nhwc", 0.65},
+                                      {"body_1", 1.65},
+                                      {"body_2", 2.36},
+                                      {"up", 4.39},
+                                      {"tail", 2.26},
+                                      {"x4_body", 1.5},
+                                      {"x4_up_1", 3.15},
+                                      {"x4_up_2", 2.3},
+                                      {"x4_tail", 1.5},
+                                      {"shuffle_1", 0.7},
+                                      {"shuffle_2", 1.1},
+                                      {"to_nhwc", 0.4},
                                       {"to_nchw", 0.3},
-                                      {"body_nchw", 1.4},
-                                      {"body_f32", 1.5},
-                                      {"body_delta[", 0.95},
+                                      {"body_nchw", 1.5},
+                                      {"body_f32", 1.4},
+                                      {"body_delta[", 1.0},
                                       {"edsr_x2", 11.3},
-                                      {"x4", 6.7}}};
-static const struct measured sparsity = {"sparsity_small", 0.5, 0.6, 0.023, 1.6, {{"*", 1.09}, {"body", 0.3}, {"batch", 0.22}}};
+                                      {"x4", 7.1}}};
+static const struct measured sparsity = {"sparsity_small", 0.5, 0.55, 0.023, 1.5, {{"*", 1.09}, {"body", 0.3}, {"batch", 0.22}}};
 
 enum sim_state { SIM_RUNS, SIM_COUNTS, SIM_ASKS, SIM_OVER };
 struct sim {
@@ -214,7 +214,7 @@ static void gpus_share_the_work(void **state)
         double alone = makespan(all[i], 1), two = makespan(all[i], 2), four = makespan(all[i], 4);
         print_message("%s: %.1f s on one GPU, %.1f s on two: %.2f x, on four: %.2f x\n", all[i]->scenario, alone, two, alone / two,
                       alone / four);
-        assert_true(alone / two >= 1.82 && alone / four >= 3);
+        assert_true(alone / two >= 1.82 && alone / four >= 3.2);
     }
 }
 
@@ -250,10 +250,10 @@ static void a_gpu_that_is_behind_counts_first(void **state)
 static void either_gpu_has_the_first_turn(void **state)
 {
     for (int k = 0; k < 2; k++) {
-        assert_int_equal(told_with(k, (int[]){60, 60}, 5, false), FEED_COUNT);
-        assert_true(told_with(k, (int[]){60, 60}, 5, true) >= 0);
+        assert_int_equal(told_with(k, (int[]){60, 60}, 8, false), FEED_COUNT);
+        assert_true(told_with(k, (int[]){60, 60}, 8, true) >= 0);
         assert_true(told_with(k, (int[]){60, 60}, 18, false) >= 0); /* the most of the work is left */
-        assert_true(told_with(k, (int[]){20, 20}, 5, false) >= 0);
+        assert_true(told_with(k, (int[]){20, 20}, 8, false) >= 0);
     }
 }
 

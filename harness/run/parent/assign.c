@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#define TURN_ROWS 25       /* that wait: a further count costs 0.7 s, and each of its rows saves 0.04 s on each GPU */
-#define TURN_LEFT 0.3      /* of the run's work waits, which takes the other at least as long as counting does */
-#define RUN_OVER_COUNT 3.5 /* a row of sparsity_small runs for 0.1 s on an H200, and is counted in 0.023 s; one of EDSR 0.18 and 0.05 s */
+#define TURN_ROWS 40       /* that wait: a further count costs 0.4 s, and each of its rows saves 0.015 s on each GPU */
+#define TURN_LEFT 0.45     /* of the run's work waits, which takes the other at least as long as counting does */
+#define RUN_OVER_COUNT 2.5 /* a row of sparsity_small runs for 0.1 s on an H200, and is counted in 0.034 s; one of EDSR 0.2 and 0.09 s */
 
 int fleet_case_end(const struct fleet *f, int c)
 {
@@ -59,18 +59,20 @@ static double counts_left(const struct fleet *f, double most)
     return left;
 }
 
-/* Two H200 that count at the same time take 1.5 to 2 times as long, in the driver. */
+/* Two H200 that count at the same time take 1.3 to 1.8 times as long, in the driver. */
 static bool other_counts(const struct fleet *f, const struct gpu *g)
 {
     return f->count == 2 && f->gpus[g == f->gpus].last == FEED_COUNT;
 }
 
-/* At the end both count. So each of two counts most of its rows once before, while the other measures, and at the end one counts what it
- * has left while the other runs the last cases (is_behind). */
+/* At the end both count. So one of two counts most of its rows before, while the other measures; that one counts its rows in one go at the
+ * end, while the first runs what is left (is_behind). The one that has the rows first begins: a network of ten seconds may keep the other.
+ */
 static bool has_turn(const struct fleet *f, struct gpu *g)
 {
     double most = TURN_LEFT * f->work;
-    if (f->count != 2 || g->had_turn || other_counts(f, g) || !f->s->counts || g->rows < TURN_ROWS || counts_left(f, most) >= most)
+    if (f->count != 2 || f->gpus[0].had_turn || f->gpus[1].had_turn || other_counts(f, g) || !f->s->counts || g->rows < TURN_ROWS ||
+        counts_left(f, most) >= most)
         return false;
     return g->had_turn = true;
 }
