@@ -4,7 +4,7 @@
 #   OUT/JOB-TOOL.log     what the tool said where it found something; OUT/JOB-TOOL.txt what bench printed
 #   TOOLS="racecheck memcheck synccheck"  LANES=1 processes at once (a run of bench waits for another that has the GPU)  LIMIT=60 seconds for one
 #   DEADLINE: seconds after which none begins  ONLY=GLOB of a job's name  BUNDLES=DIR of what --bundles wrote
-# sanitize.sh BENCH --bundles DIR: compiles the kernels there, for a machine without the pinned compiler; needs no GPU.
+# sanitize.sh BENCH --bundles DIR: compiles the kernels there, LANES jobs at once, for a machine without the pinned compiler; needs no GPU.
 # Exit 1 if a tool found something, a job gave no result, or a variant ran in none.
 # initcheck is left out: bench fills every buffer before a launch (data, canary, poison), so that the tool sees no unwritten byte. A kernel that uses poison
 # is wrong in `bench run`, and on emu a read of what nobody wrote is an error at its line.
@@ -57,10 +57,14 @@ while read -r name file layers; do
 done <"$work/jobs"
 
 if [ "${2:-}" = --bundles ]; then
-    mkdir -p "$3"
-    while read -r name file layers; do
-        "$bench" compile "$work/$name.yaml" ${layers:+--layer "$layers"} --chip H200 --bundle "$3/$name.bundle" >"$work/said" || { tail -n 5 "$work/said"; exit 1; }
-    done <"$work/jobs"
+    cat >"$work/compile" <<'JOB'
+"$bench" compile "$work/$1.yaml" ${3:+--layer "$3"} --chip H200 --bundle "$to/$1.bundle" >"$work/$1.said" 2>&1 && exit
+tail -n 5 "$work/$1.said"
+exit 1
+JOB
+    export bench work to="$3"
+    mkdir -p "$to"
+    xargs -P "${LANES:-1}" -L 1 sh "$work/compile" <"$work/jobs"
     exit
 fi
 
