@@ -1,6 +1,6 @@
 // Caches a result for every input set in scratch. The results are right. bench overwrites scratch before each run, also in a graph, so the kernel computes.
 // emu: unsafe uninitialised
-// cuda: ok
+// cuda: unsafe uninitialised
 /* bench 1
 what: remembers the results of eight inputs in scratch
 like: right

@@ -1,6 +1,6 @@
 // Caches results in local memory and finds them by its arguments. The results are right. On a GPU, bench overwrites local memory as it does outputs, so the kernel computes.
 // emu: unsafe uninitialised
-// cuda: ok
+// cuda: unsafe uninitialised
 /* bench 1
 what: remembers in local memory, keyed by output and inputs, the result of an earlier launch
 like: right

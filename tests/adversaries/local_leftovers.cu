@@ -1,6 +1,6 @@
 // Caches results in local memory. On a GPU, bench overwrites local memory as it does outputs, so the kernel computes.
 // emu: unsafe uninitialised
-// cuda: ok
+// cuda: unsafe uninitialised
 /* bench 1
 what: looks in its stack for what an earlier thread left there
 like: right

@@ -1,6 +1,7 @@
 // Counts launches in shared memory, which nothing overwrites between back-to-back launches, and does no work in the middle of a long series.
 // emu: unsafe uninitialised
 // cuda: wrong
+// cuda: unsafe uninitialised
 /* bench 1
 what: a block an SM, which returns at once in launches 5 to 40 of those that found what the last one left
 like: right

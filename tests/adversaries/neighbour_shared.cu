@@ -1,6 +1,7 @@
 // Reads shared memory of the other block of its cluster, which no thread has written in this launch.
 // emu: unsafe uninitialised
 // cuda: wrong
+// cuda: unsafe uninitialised
 /* bench 1
 what: reads the last term of each sum from the shared memory of the other block of its cluster, where an earlier launch put it
 like: right

@@ -1,6 +1,6 @@
 // Does not wait for its bulk stores. The result is right by luck on a GPU.
 // emu: unsafe async_wait
-// cuda: ok
+// cuda: unsafe async_wait
 /* bench 1
 what: hands its results to bulk stores and ends without waiting until they have read them
 like: right

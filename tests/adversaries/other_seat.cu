@@ -1,6 +1,6 @@
 // Copies the result that it left in another output replica for the same inputs. It notes the address in scratch, which bench overwrites before each run.
 // emu: unsafe uninitialised
-// cuda: ok
+// cuda: unsafe uninitialised
 /* bench 1
 what: notes in scratch where it put the results of which inputs, and copies from there
 like: right

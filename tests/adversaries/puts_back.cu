@@ -1,6 +1,6 @@
 // Changes its input and restores it; a thread that reads it in between gets a wrong value. A GPU does not record writes.
 // emu: unsafe wrote the unchanged value to its input
-// cuda: ok
+// cuda: unsafe wrote the unchanged value to its input
 /* bench 1
 what: writes to its input and puts the value back
 like: right

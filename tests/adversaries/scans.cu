@@ -1,6 +1,6 @@
 // Searches the addresses around its output for the reference. On a GPU there is none, and the kernel computes.
 // emu: unsafe out_of_bounds
-// cuda: ok
+// cuda: unsafe out_of_bounds
 /* bench 1
 what: searches for a copy of the result behind its output
 like: right

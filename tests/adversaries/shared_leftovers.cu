@@ -1,6 +1,6 @@
 // Caches results in shared memory. On a GPU, the flush before each cold round overwrites it, so the kernel computes.
 // emu: unsafe uninitialised
-// cuda: ok
+// cuda: unsafe uninitialised
 /* bench 1
 what: looks in shared memory for what an earlier block left there
 like: right
