@@ -187,6 +187,24 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
     return ALL_OF(i, list->count, add_choice(m, list->items[i], err));
 }
 
+/* All metrics, none, or those of a list. */
+static bool parse_slow(struct counter_group *g, const struct node *n, struct error *err)
+{
+    bool all = false;
+    if (n->kind != NODE_LIST && !node_bool(n, "slow", &all, err))
+        return false;
+    for (int m = 0; m < g->metric_count; m++)
+        g->metrics[m].slow = all;
+    for (int i = 0; n->kind == NODE_LIST && i < n->count; i++) {
+        const char *name = node_text(n->items[i], "slow", err);
+        int m = name ? counter_group_metric(g, name) : -1;
+        if (m < 0)
+            return name ? node_error(n->items[i], err, "slow: the group has no metric '%.60s'", name) : false;
+        g->metrics[m].slow = true;
+    }
+    return true;
+}
+
 /* In a sentence about two rows, each {word} is one of these, and [ ] are balanced. */
 static bool check_more(const struct node *n, const char *s, struct error *err)
 {
@@ -384,8 +402,6 @@ static bool group_parse(struct counter_group *g, struct error *err)
         return false;
     if (node_get(root, "basic") && !node_bool(node_get(root, "basic"), "basic", &g->basic, err))
         return false;
-    if (node_get(root, "slow") && !node_bool(node_get(root, "slow"), "slow", &g->slow, err))
-        return false;
     if (!parse_order(g, err) || !parse_least_gain(g, err))
         return false;
     if (metrics->kind != NODE_MAP) /* {}: rules for rows without counters */
@@ -398,6 +414,8 @@ static bool group_parse(struct counter_group *g, struct error *err)
     g->values = xcalloc((size_t)values->count, sizeof *g->values);
     g->rules = xcalloc(rules ? (size_t)rules->count + 1 : 1, sizeof *g->rules);
     if (!ALL_OF(i, metrics->count, parse_metric(g, metrics->keys[i], metrics->items[i], err)))
+        return false;
+    if (node_get(root, "slow") && !parse_slow(g, node_get(root, "slow"), err))
         return false;
     if (!ALL_OF(i, values->count, parse_value(g, values->keys[i], values->items[i], err)))
         return false;

@@ -4,7 +4,7 @@
  *   group: shared                       # = the file's name
  *   about: one line
  *   basic: yes                          # counted in a run that names no groups; left out: only when asked for
- *   slow: yes                           # also counted for rows so slow that few passes must do
+ *   slow: yes                           # also counted for rows so slow that few passes must do; or the metrics that are: [wavefronts]
  *   order: 3                            # its place on a page; left out: after those that have one, by name
  *   largest_first: 0.5                  # values by size, without those below this per cent; left out: in this order
  *   teaches: |
@@ -86,7 +86,7 @@ struct counter_metric {
     const char *name;     /* in formulas */
     const char **choices; /* CUPTI's names, the preferred first */
     int count;
-    bool optional;
+    bool optional, slow;
     double otherwise; /* the value of an optional metric on a chip without it; NaN: absent */
     const struct node *node;
 };
@@ -113,7 +113,7 @@ struct counter_rule {
 struct counter_group {
     char *path;
     const char *name, *about, *teaches;
-    bool basic, slow;
+    bool basic;
     bool computed; /* no counter of the hardware is in it: its values are computed when a row is judged, and not stored */
     int order;     /* INT_MAX: after all groups that have one */
     bool largest_first;

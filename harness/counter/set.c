@@ -108,12 +108,12 @@ int counter_set_slow(const struct counter_set *set, int *which)
 {
     int count = 0;
     for (int i = 0; i < set->count; i++) {
-        bool slow = false, wanted = false; /* by a slow group, by any */
+        bool slow = false, wanted = false; /* of a slow row, by any group */
         for (int p = 0; p < set->pick_count; p++)
             for (int m = 0; m < set->picks[p].group->metric_count; m++)
                 if (set->picks[p].index[m] == i) {
                     wanted = true;
-                    slow |= set->picks[p].group->slow;
+                    slow |= set->picks[p].group->metrics[m].slow;
                 }
         if ((slow || !wanted) && !strstr(set->metrics[i], "_sass_"))
             which[count++] = i;

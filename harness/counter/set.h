@@ -25,8 +25,8 @@ struct counter_chip {
 bool counter_set_make(const struct counter_group *const *groups, int count, const char *const *extra, int extra_count,
                       const struct counter_chip *chip, struct counter_set *set, struct error *err);
 void counter_set_free(struct counter_set *set);
-/* The metrics to count for a slow row, as indices in which[set->count]; returns their number. They are those of groups marked slow and the
- * extra ones, except those that CUPTI counts by patching the code (`_sass_` in the name), which takes about 25 times as long. */
+/* The metrics to count for a slow row, as indices in which[set->count]; returns their number. They are those that groups mark as slow and
+ * the extra ones, except those that CUPTI counts by patching the code (`_sass_` in the name), which takes about 25 times as long. */
 int counter_set_slow(const struct counter_set *set, int *which);
 /* Can the value be computed on the set's chip (facts aside)? */
 bool counter_set_offers(const struct counter_set *set, int pick, int value);

@@ -130,7 +130,7 @@ static void test_merge_and_values(void **state)
     assert_int_equal(seen.bottleneck[1], COUNTER_BOTTLENECK_TAIL);
     assert_string_equal(seen.says[1], "4 waves");
     int which[4];
-    g2->slow = true; /* which wants a and d */
+    g2->metrics[0].slow = g2->metrics[1].slow = true; /* a and d */
     assert_int_equal(counter_set_slow(&set, which), 3);
     assert_true(which[0] == 0 && which[1] == 1 && which[2] == 2);
     set.metrics[2] = "u__sass_a.sum";
@@ -204,6 +204,35 @@ static void test_refused(void **state)
     counter_group_free(l);
 }
 
+static void test_slow_metrics(void **state)
+{
+    static const char text[] =
+        GROUP("some") "slow: %s\nmetrics:\n  a: u__a.sum\n  b: u__b.sum\n  c: u__sass_c.sum\nvalues:\n  v: {value: a, unit: B, what: v}\n"
+                      "  w: {value: b + c, unit: B, what: w}\n";
+    static const struct {
+        const char *slow;
+        int count, which[2];
+    } of[] = {{"yes", 2, {0, 1}}, {"no", 0, {0}}, {"[b]", 1, {1}}, {"[b, c]", 1, {1}}, {"[b, a]", 2, {0, 1}}};
+    const char *const there[] = {"u__a.sum", "u__b.sum", "u__sass_c.sum", NULL};
+    struct counter_chip chip = {"X1", has, (void *)there};
+    struct error err = {0};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        SCOPED char *said = text_format(text, of[i].slow);
+        struct counter_group *g = load(said);
+        struct counter_set set;
+        int which[4];
+        assert_true(counter_set_make((const struct counter_group *const[]){g}, 1, NULL, 0, &chip, &set, &err));
+        assert_int_equal(counter_set_slow(&set, which), of[i].count);
+        for (int k = 0; k < of[i].count; k++)
+            assert_int_equal(which[k], of[i].which[k]);
+        counter_set_free(&set);
+        counter_group_free(g);
+    }
+    SCOPED char *wrong = text_format(text, "[a, e]");
+    assert_null(counter_group_parse("g.yaml", wrong, strlen(wrong), NULL, &err));
+    assert_non_null(strstr(err.text, "the group has no metric 'e'"));
+}
+
 /* A metric that is asked for by itself is a group's, too, were it the first; of groups that are not slow none is. */
 static void test_once_and_not_slow(void **state)
 {
@@ -257,12 +286,9 @@ static void test_of_what_is_absent(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_once_and_not_slow),
-                                       cmocka_unit_test(test_metric_or_value),
-                                       cmocka_unit_test(test_of_what_is_absent),
-                                       cmocka_unit_test(test_merge_and_values),
-                                       cmocka_unit_test(test_absent),
-                                       cmocka_unit_test(test_otherwise),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_once_and_not_slow), cmocka_unit_test(test_slow_metrics),
+                                       cmocka_unit_test(test_metric_or_value),   cmocka_unit_test(test_of_what_is_absent),
+                                       cmocka_unit_test(test_merge_and_values),  cmocka_unit_test(test_absent),
+                                       cmocka_unit_test(test_otherwise),         cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,8 +26,6 @@
     X(range_info, cuptiRangeProfilerCounterDataGetRangeInfo)
 #define LOOK_UP(field, function) {#function, &api->field},
 
-#define RANGES_LEAST 64 /* room for this many, so that the cases of a run share one configuration */
-
 struct api {
     CALLS(CUPTI_FIELD)
 };
@@ -194,9 +192,6 @@ static bool same_metrics(const struct cupti_session *s, const struct cupti_job *
 static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size);
-    int ranges = RANGES_LEAST;
-    while (ranges < job->range_max)
-        ranges *= 2;
     if (!cupti_plan(s->chip, job->metrics, job->metric_count, &s->plan, err))
         return false;
     s->metrics = xcalloc(job->metric_count, sizeof *s->metrics);
@@ -205,13 +200,13 @@ static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, s
     size.pRangeProfilerObject = s->profiler;
     size.pMetricNames = (const char **)(uintptr_t)s->metrics;
     size.numMetrics = s->metric_count;
-    size.maxNumOfRanges = (size_t)ranges;
-    size.maxNumRangeTreeNodes = (uint32_t)ranges;
+    size.maxNumOfRanges = (size_t)job->range_max; /* the first start takes 1 ms for each */
+    size.maxNumRangeTreeNodes = (uint32_t)job->range_max;
     if (!cupti_ok(s->api.data_size(&size), "cuptiRangeProfilerGetCounterDataSize", err))
         return false;
     s->image_bytes = size.counterDataSize;
     s->image = xcalloc(size.counterDataSize + 1, 1);
-    s->image_ranges = ranges;
+    s->image_ranges = job->range_max;
     return true;
 }
 

@@ -12,8 +12,8 @@
 #define DEATHS_MAX 3 /* of counting workers in one run */
 /* Limits of rows and memory per count. Rows of several cases are counted together, because every count costs CUPTI half a second before
  * its first pass. They are all on the GPU, beside what the timing process has there. */
-#define TOGETHER 160
-#define TOGETHER_SHARE 0.4  /* of the GPU's memory */
+#define TOGETHER 256
+#define TOGETHER_SHARE 0.5  /* of the GPU's memory */
 #define TOGETHER_BYTES 24e9 /* where that is not known */
 
 static bool asked_for(const struct counter_wish *wish)
@@ -142,12 +142,25 @@ bool session_count_due(const struct session *s)
     return s->uncounted_count >= TOGETHER || s->uncounted_bytes > most || (s->uncounted_count && s->options->plan.counters.source);
 }
 
+/* Does the row launch what an earlier one of its case launches, and that one waits to be counted, too? Its counts are those. */
+static int twin_of(const struct session *s, int index)
+{
+    const struct row *row = s->rows[index];
+    for (int k = 0; k < s->uncounted_count && s->uncounted_rows[k] < index; k++) {
+        int i = s->uncounted_rows[k];
+        if (row->launch_hash[0] && !strcmp(s->rows[i]->launch_hash, row->launch_hash) && s->rows[i]->status == row->status &&
+            s->plan.rows[i].case_index == s->plan.rows[index].case_index && s->plan.rows[i].kind == s->plan.rows[index].kind)
+            return i;
+    }
+    return -1;
+}
+
 void session_count_later(struct session *s, int first, int last)
 {
     for (int i = first; i < last && s->counts; i++)
         if (wanted(s, i)) {
             *APPEND(s->uncounted_rows, s->uncounted_count) = i;
-            s->uncounted_bytes += (double)program_footprint_bytes(plan_program(&s->plan, i));
+            s->uncounted_bytes += twin_of(s, i) < 0 ? (double)program_footprint_bytes(plan_program(&s->plan, i)) : 0;
         }
 }
 
@@ -255,19 +268,6 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
         error_set(&last_word, ERROR_INTERNAL, "%d counting workers failed; %s", s->counter_deaths, text);
         give_up(s, &last_word);
     }
-}
-
-/* Does the row launch what an earlier one of its case launches, and that one waits to be counted, too? Its counts are those. */
-static int twin_of(const struct session *s, int index)
-{
-    const struct row *row = s->rows[index];
-    for (int k = 0; k < s->uncounted_count && s->uncounted_rows[k] < index; k++) {
-        int i = s->uncounted_rows[k];
-        if (row->launch_hash[0] && !strcmp(s->rows[i]->launch_hash, row->launch_hash) && s->rows[i]->status == row->status &&
-            s->plan.rows[i].case_index == s->plan.rows[index].case_index && s->plan.rows[i].kind == s->plan.rows[index].kind)
-            return i;
-    }
-    return -1;
 }
 
 static void drop_cost(struct row *row)
