@@ -296,12 +296,21 @@ static void a_low_clock_is_not_taken(void **state)
     assert_true(candidates[0].clock_hz[1] == 1.98e9 && candidates[0].clock_hz[3] == 1.90e9 && isnan(candidates[0].clock_hz[4]));
     freed(1);
     for (int i = 0; i < 64; i++)
-        world.hz[i] = i == 1 ? 1.90e9 : 1.98e9; /* while it warms up: that is nobody's sample */
+        world.hz[i] = i == 1 ? 1.90e9 : 1.98e9; /* while it warms up: that is nobody's sample, so it is not taken again */
     world.hz_asked = 0;
     plan.warmup_rounds = 2;
     sampled(ns, 1, 0, &plan);
     assert_true(candidates[0].retaken == 0 && candidates[0].kept_low == 0);
-    assert_int_equal(world.hz_asked, 8);
+    assert_int_equal(world.hz_asked, 7);
+    freed(1);
+    const double much[] = {1.1e6}; /* longer than the first rest, which is left out */
+    plan.warmup_rounds = 0;
+    for (int i = 0; i < 64; i++)
+        world.hz[i] = i == 1 || i == 4 || i == 5 ? 1.90e9 : 1.98e9; /* the second sample, once; the fourth, for good */
+    world.hz_asked = 0;
+    sampled(much, 1, 0, &plan);
+    assert_true(candidates[0].retaken == 2 && candidates[0].kept_low == 1);
+    assert_int_equal(world.hz_asked, 7);
     device.ops = &ops;
     freed(1);
 }

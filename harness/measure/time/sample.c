@@ -136,7 +136,9 @@ static bool take_isolated(struct sample_group *f, int i, struct error *err)
     if (f->watch && rig_checksum_awaits(f->candidates[i].rig)) /* announced until it is checked: its own launch is responsible for a
                                                                   crash of the process */
         f->watch->announce(f->watch->context, i);
-    for (int tries = 0; low && tries <= RETAKES; tries++) {
+    for (int tries = 0; low && tries <= (f->warming ? 0 : RETAKES); tries++) { /* samples of the warm-up are not kept */
+        if (tries && f->ns[i] > RETAKE_REST_NS)                                /* the GPU does not recover in less time than the row took */
+            tries = RETAKES;
         if (tries && !sample_rest(f->dev, tries < RETAKES ? RETAKE_REST_NS : RETAKE_LAST_NS, err))
             return false;
         f->candidates[i].retaken += tries > 0;
