@@ -12,7 +12,7 @@
 #define DEATHS_MAX 3 /* of counting workers in one run */
 /* Limits of rows and memory per count. Rows of several cases are counted together, because every count costs CUPTI half a second before
  * its first pass. They are all on the GPU, beside what the timing process has there. */
-#define TOGETHER 256
+#define TOGETHER 160
 #define TOGETHER_SHARE 0.5  /* of the GPU's memory */
 #define TOGETHER_BYTES 24e9 /* where that is not known */
 
