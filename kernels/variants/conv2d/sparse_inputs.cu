@@ -22,8 +22,8 @@ define:
 /* What changed from sparse_tile: if marks are scattered, most tiles are active but few of their outputs, and unmarked inputs are zero. So the columns of a product are marked
  * inputs from anywhere, and each is read once for each part of a tile that it reaches, where very_sparse reads it for every tap.
  *
- * Measured on an H200, 64 -> 64 3x3 at 720p, cold (reports/gallery/sparsity_targets-h200.md): 1 % of the inputs at random 28.6 us, where sparse_tile takes 64.3 us and wgmma_rs
- * 92.8 us; with blobs it loses, 113.4 us against 29.9 us at 10 %.
+ * Measured on an H200, 64 -> 64 3x3 at 720p, cold (reports/gallery/sparsity_targets-h200.md): 1 % of the inputs at random 27.7 us, where sparse_tile takes 62.9 us and wgmma_rs
+ * 91.2 us; with blobs it loses, 112.3 us against 29.1 us at 10 %.
  *
  * With 1 % a block has 131 inputs in parts and 608 outputs, four groups. Its 43,000 cycles, by clock64: 7,300 until all notes have arrived, 7,800 to list tiles, 7,900 to list
  * rows and to gather (a warp alone, five times four tiles), then 5,000 a group: 1,500 to 2,000 for the products, 1,800 to add up and store, the rest barriers. Loading the

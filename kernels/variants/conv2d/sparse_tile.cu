@@ -68,7 +68,7 @@ columns:
  * reads a share of the mask, and all exchange their results. The launch also writes the output's mask, which is the next layer's input mask.
  *
  * Measured on an H200, 64 -> 64 3x3 at 720p, cold: blobs of 5 and 25 % of the inputs 22.7 us and 47.4 us, everything active 123.5 us, where cuDNN takes 146.4 us and
- * wgmma_rs 91.9 us. Nothing active 9.18 us (older code, reports/gallery/sparsity_targets-h200.md).
+ * wgmma_rs 91.9 us. Nothing active 8.26 us (reports/gallery/sparsity_targets-h200.md).
  *
  * Cycles, by clock64: with blobs of 10 % a block has 17 tiles, and a tile takes 1270 cycles, where its products take 1224 at their ideal rate. Before the first of them pass 17,000
  * cycles: 3,000 until the block has read its share of the mask, 4,700 until it has all notes, 4,600 until its tiles are listed (6,300 when all four warps waited for the words of each
