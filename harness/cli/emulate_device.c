@@ -25,68 +25,52 @@ static bool write_array(const char *dir, const char *op, const struct emulate_te
     return npy_write_as(path, b->dim, b->rank, type, values, err);
 }
 
-static void add_tensor(struct text *t, const char *op, const struct emulate_tensor *b, const char *what, enum dtype type, bool drawn)
+static void add_tensor(struct text *t, const char *op, const struct emulate_tensor *b, const char *what, bool drawn)
 {
     text_addf(t, "  %s%s: {shape: [", b->name, what);
     for (int i = 0; i < b->rank; i++)
         text_addf(t, "%s%lld", i ? ", " : "", (long long)b->dim[i]);
-    text_addf(t, "], dtype: %s, ", dtype_name(type));
+    text_addf(t, "], dtype: %s, ", dtype_name(b->type));
     if (drawn)
         text_addf(t, "data: {npy: %s_%s%s.npy}%s}\n", op, b->name, what, b->symbol ? ", constant: yes" : "");
     else
         text_add(t, "written: yes}\n");
 }
 
-/* Both arrays are written whole: `expected` and `bound` at each index are the reference and its tolerance. */
 static bool add_tensors(struct text *t, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
 {
-    bool any = false;
     text_add(t, "tensors:\n");
-    for (int pass = 0; pass < 3; pass++)
+    for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < r->tensor_count; i++) {
             const struct emulate_tensor *b = &r->tensors[i];
+            const char *what = pass == 0 && b->written ? "_before" : "";
             if (b->type == DTYPE_F64)
                 return error_set(err, ERROR_USAGE, "buffer '%s' is f64, which no op supports: it cannot run on a device yet", b->name);
-            if (pass == 0 && b->written) { /* the reference copies this value */
-                any = true;
-                add_tensor(t, op, b, "_expected", DTYPE_F32, true);
-                add_tensor(t, op, b, "_allowed", DTYPE_F32, true);
-                if (!write_array(dir, op, b, "_expected", DTYPE_F32, b->expected, err) ||
-                    !write_array(dir, op, b, "_allowed", DTYPE_F32, b->allowed, err))
-                    return false;
-            }
-            if (pass == 1 && b->read) {
-                add_tensor(t, op, b, b->written ? "_before" : "", b->type, true);
-                if (!write_array(dir, op, b, b->written ? "_before" : "", b->type, b->before, err))
-                    return false;
-            }
-            if (pass == 2 && b->written)
-                add_tensor(t, op, b, "", b->type, false);
+            if (pass == 0 ? b->read : b->written)
+                add_tensor(t, op, b, what, pass == 0);
+            if (pass == 0 && b->read && !write_array(dir, op, b, what, b->type, b->before, err))
+                return false;
         }
-    return any || error_set(err, ERROR_USAGE, "the launch writes none of its buffers");
+    return true;
 }
 
-/* A kernel that copies the truth and how far off one may be. */
-static bool write_reference(struct text *op_text, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
+/* What emu computed or the launch expects, and how far off it a result may be. */
+static bool add_reference(struct text *t, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
 {
-    struct text cu = {0}, args = {0}, body = {0};
-    int64_t most = 1;
+    bool any = false;
     for (int i = 0; i < r->tensor_count; i++) {
         const struct emulate_tensor *b = &r->tensors[i];
         if (!b->written)
             continue;
-        text_addf(&args, "%s%s_expected, %s_allowed, %s, %s_bound", args.len ? ", " : "", b->name, b->name, b->name, b->name);
-        text_addf(&cu, "%sconst float *e%d, const float *a%d, double *v%d, double *b%d", cu.len ? ", " : "", i, i, i, i);
-        text_addf(&body, "    if (i < %lld)\n        v%d[i] = e%d[i], b%d[i] = a%d[i];\n", (long long)b->count, i, i, i, i);
-        most = b->count > most ? b->count : most;
+        text_addf(t, "%s%s: %s_%s_expected.npy, %s_bound: %s_%s_allowed.npy", any ? ", " : "reference: {npy: {", b->name, op, b->name,
+                  b->name, op, b->name);
+        any = true;
+        if (!write_array(dir, op, b, "_expected", DTYPE_F32, b->expected, err) ||
+            !write_array(dir, op, b, "_allowed", DTYPE_F32, b->allowed, err))
+            return false;
     }
-    text_addf(op_text, "reference: {kernel: truth, threads: %lld, args: [%s]}\n", (long long)most, text_get(&args));
-    SCOPED char *parameters = text_take(&cu);
-    text_addf(&cu, "extern \"C\" __global__ void truth(%s)\n{\n    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n%s}\n",
-              parameters, text_get(&body));
-    text_free(&args);
-    text_free(&body);
-    return write_text(dir, op, ".cu", &cu, err);
+    text_add(t, "}}\n");
+    return any || error_set(err, ERROR_USAGE, "the launch writes none of its buffers");
 }
 
 static bool write_op(const char *dir, const char *op, const struct emulate_launch_of *of, const struct emulate_result *r, struct error *err)
@@ -95,16 +79,12 @@ static bool write_op(const char *dir, const char *op, const struct emulate_launc
     text_addf(&t, "about: \"%s, launched as in %s%s%s. Written by bench emulate.\"\n", file_base(of->source), file_base(of->launch),
               r->fields[0] ? ": " : "", r->fields);
     text_add(&t, "fields:\n  launch: {default: 1, what: the launch}\n");
-    if (!add_tensors(&t, dir, op, r, err)) {
+    if (!add_tensors(&t, dir, op, r, err) || !add_reference(&t, dir, op, r, err)) {
         text_free(&t);
         return false;
     }
     text_addf(&t, "dtype: f32\nmath: none\nexact: no\nbytes: %.0f\n",
               emulate_counter(r, "emu.unique_bytes_read") + emulate_counter(r, "emu.unique_bytes_written"));
-    if (!write_reference(&t, dir, op, r, err)) {
-        text_free(&t);
-        return false;
-    }
     text_add(&t, "trial:\n  it: {}\n");
     return write_text(dir, op, ".yaml", &t, err);
 }

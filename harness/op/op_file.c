@@ -106,6 +106,7 @@ const char *op_file_hash(const struct op_file *f)
         for (int i = 0; i < f->tensor_count; i++) {
             source_add(h, f->tensors[i].values_file);
             source_add(h, f->tensors[i].reference_npy);
+            source_add(h, f->tensors[i].sizes_npy);
         }
         hash_end(h, made->hash);
         free(made->text);

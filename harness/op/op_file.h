@@ -25,10 +25,11 @@ struct op_file_tensor {
     enum layout layout; /* fixed layout; LAYOUT_NONE: linear, or for an image the work's */
     double low, high, step,
         level; /* VALUES_UNIFORM: from low to high; some lines of a tensor add step or level (draw_real in kernels/reference/draw.h) */
-    unsigned specials;                 /* enum special, bits: values that it may have among its drawn ones, on nearby shapes */
-    char *values_file, *reference_npy; /* absolute paths; values_file: a .npy, or a picture; NULL: none */
+    unsigned specials;                             /* enum special, bits: values that it may have among its drawn ones, on nearby shapes */
+    char *values_file, *reference_npy, *sizes_npy; /* absolute paths; values_file: a .npy, or a picture; NULL: none */
     int rank;
-    bool image; /* four axes n, c, h, w, stored in the case's layout */
+    bool bounds; /* sizes_npy are bounds of the reference, not magnitudes */
+    bool image;  /* four axes n, c, h, w, stored in the case's layout */
 };
 /* Read when first asked for (op_file_hash). */
 struct op_file_hash {

@@ -113,9 +113,11 @@ def write(result, outputs, folder):
     elif not isinstance(result, dict):
         result = {next(iter(outputs)): result}
     for key, value in result.items():
-        owner = key[:-len("_magnitude")] if key.endswith("_magnitude") else key
-        if owner not in outputs:
+        owner, _, behind = (key, "", "") if key in outputs else key.rpartition("_")
+        if owner not in outputs or behind not in ("", "magnitude", "bound"):
             raise Wrong(f"it returns '{key}'; the op writes {', '.join(outputs)}")
+        if behind == "bound" and owner + "_magnitude" in result:
+            raise Wrong(f"it returns {owner}_magnitude and {key}; a result has one of them")
         if numpy.iscomplexobj(value):
             raise Wrong(f"it returns {key} in complex numbers; reals are compared")
         value = numpy.asarray(value, dtype=numpy.float64)

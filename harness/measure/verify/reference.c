@@ -95,17 +95,30 @@ static bool reference_kernel(struct device *dev, const char *compiler, const str
     return ok;
 }
 
-static bool reference_files(const struct work *work, struct op_data *data, struct error *err)
+bool reference_take(const struct tensor *t, const char *result, const char *sizes, struct op_data *data, double **magnitudes,
+                    struct error *err)
+{
+    struct npy a;
+    if (!npy_read_shape(result, t->dim, t->rank, &a, err))
+        return false;
+    memcpy(data->at[t->role->slot].reference, a.value, a.count * sizeof *a.value);
+    npy_free(&a);
+    if (sizes && !npy_read_shape(sizes, t->dim, t->rank, &a, err))
+        return false;
+    *magnitudes = sizes ? a.value : NULL;
+    return true;
+}
+
+static bool reference_files(const struct work *work, struct op_data *data, double *magnitudes[OP_MAX_TENSORS], bool bounds[OP_MAX_TENSORS],
+                            struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
-        struct npy a;
-        if (!list[i].written)
-            continue;
-        if (!npy_read_shape(op_file_tensor(work->op, list[i].role)->reference_npy, list[i].dim, list[i].rank, &a, err))
+        const struct op_file_tensor *of = op_file_tensor(work->op, list[i].role);
+        int slot = list[i].role->slot;
+        if (list[i].written && !reference_take(&list[i], of->reference_npy, of->sizes_npy, data, &magnitudes[slot], err))
             return false;
-        memcpy(data->at[list[i].role->slot].reference, a.value, a.count * sizeof *a.value);
-        npy_free(&a);
+        bounds[slot] = of->bounds;
     }
     return true;
 }
@@ -262,8 +275,8 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
     bool ok = op_data_room(work, data, is.bounds, err);
     switch (f->from) {
     case REFERENCE_KERNEL: ok = ok && reference_kernel(dev, compiler, work, data, magnitudes, bounds, err); break;
-    case REFERENCE_PYTHON: ok = ok && reference_python(work, part, data, magnitudes, err); break;
-    case REFERENCE_NPY: ok = ok && reference_files(work, data, err); break;
+    case REFERENCE_PYTHON: ok = ok && reference_python(work, part, data, magnitudes, bounds, err); break;
+    case REFERENCE_NPY: ok = ok && reference_files(work, data, magnitudes, bounds, err); break;
     }
     ok = ok && reference_settle(work, data, &is, magnitudes, bounds, err);
     for (int i = 0; i < OP_MAX_TENSORS; i++)

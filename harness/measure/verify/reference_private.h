@@ -67,6 +67,9 @@ double reference_begun(const struct work *work, const struct op_bounds *is);
 /* The number of a reference's terms that a bound takes into account: see kernels/reference/settle.cu. */
 double reference_terms(const struct work *work, const struct op_bounds *is);
 
-/* Fills the references that are present by calling the op's Python function; a magnitude that it returns is malloc'd. */
+/* Takes a reference from a .npy, and its magnitudes or bounds (malloc'd) from another; NULL: it has none. */
+bool reference_take(const struct tensor *t, const char *result, const char *sizes, struct op_data *data, double **magnitudes,
+                    struct error *err);
+/* Fills the references that are present by calling the op's Python function; what it returns of magnitudes and bounds is malloc'd. */
 bool reference_python(const struct work *work, enum data_part part, struct op_data *data, double *magnitudes[OP_MAX_TENSORS],
-                      struct error *err);
+                      bool bounds[OP_MAX_TENSORS], struct error *err);

@@ -135,24 +135,31 @@ static bool python_make(const struct work *work, const struct op_data *data, con
     return ok && file_write(request, text_get(&words), words.len, err) && python_run(f->source, folder, err);
 }
 
+/* The array that the function returned as NAME_magnitude or NAME_bound, if no tensor has that name. NULL: none. Caller frees. */
+static char *sizes_of(const struct tensor *list, int count, const char *folder, const char *name, const char *behind)
+{
+    SCOPED char *word = text_format("%s_%s", name, behind);
+    char *path = text_format("%s/%s.npy", folder, word);
+    if (file_exists(path) && !ANY_OF(i, count, !strcmp(list[i].role->name, word)))
+        return path;
+    free(path);
+    return NULL;
+}
+
 static bool python_results(const struct work *work, struct op_data *data, const char *folder, double *magnitudes[OP_MAX_TENSORS],
-                           struct error *err)
+                           bool bounds[OP_MAX_TENSORS], struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
     bool ok = true;
     for (int i = 0, count = work->op->tensors(work, list); ok && i < count; i++) {
-        const struct tensor *t = &list[i];
-        struct npy a = {0};
-        if (!t->written)
+        const char *name = list[i].role->name;
+        int slot = list[i].role->slot;
+        if (!list[i].written)
             continue;
-        SCOPED char *path = text_format("%s/%s.npy", folder, t->role->name),
-                    *magnitude = text_format("%s/%s_magnitude.npy", folder, t->role->name);
-        ok = npy_read_shape(path, t->dim, t->rank, &a, err);
-        if (ok)
-            memcpy(data->at[t->role->slot].reference, a.value, a.count * sizeof *a.value);
-        npy_free(&a);
-        if (ok && file_exists(magnitude) && (ok = npy_read_shape(magnitude, t->dim, t->rank, &a, err)))
-            magnitudes[t->role->slot] = a.value;
+        SCOPED char *result = text_format("%s/%s.npy", folder, name), *magnitude = sizes_of(list, count, folder, name, "magnitude"),
+                    *bound = sizes_of(list, count, folder, name, "bound");
+        bounds[slot] = bound;
+        ok = reference_take(&list[i], result, bound ? bound : magnitude, data, &magnitudes[slot], err);
     }
     return ok;
 }
@@ -174,7 +181,7 @@ static void key_of(const struct work *work, const struct op_data *data, char out
 }
 
 bool reference_python(const struct work *work, enum data_part part, struct op_data *data, double *magnitudes[OP_MAX_TENSORS],
-                      struct error *err)
+                      bool bounds[OP_MAX_TENSORS], struct error *err)
 {
     char key[HASH_TEXT], why[256];
     key_of(work, data, key);
@@ -187,12 +194,12 @@ bool reference_python(const struct work *work, enum data_part part, struct op_da
         ok = false;
     }
     if (ok) {
-        ok = python_results(work, data, kept, magnitudes, err);
+        ok = python_results(work, data, kept, magnitudes, bounds, err);
     } else {
         static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the next case is made in a thread of its own */
         pthread_mutex_lock(&lock);
         ok = file_make_dirs(above, err) && (mkdtemp(folder) || error_set(err, ERROR_ENVIRONMENT, "%s: %s", folder, strerror(errno))) &&
-             python_make(work, data, folder, err) && python_results(work, data, folder, magnitudes, err);
+             python_make(work, data, folder, err) && python_results(work, data, folder, magnitudes, bounds, err);
         pthread_mutex_unlock(&lock);
         if (!ok || !cache || !python_current(folder) || rename(folder, kept))
             file_remove_flat(folder);

@@ -173,14 +173,27 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
     return f->op.dtypes || node_error(n, err, "dtype: an empty list");
 }
 
+/* A reference gives a result, and an array of its size: the magnitude that errors are relative to, or the bound of an error. */
+static const char *const behind[] = {"", "_magnitude", "_bound"};
+#define BEHIND (sizeof behind / sizeof *behind)
+
+/* The names of what a reference may give for the written tensors. Returns how many; the caller frees each. */
+static int result_names(const struct op_file *f, char *names[OP_MAX_TENSORS * BEHIND])
+{
+    int count = 0;
+    for (int i = 0; i < f->tensor_count; i++)
+        for (size_t k = 0; k < BEHIND && f->tensors[i].role.output; k++)
+            names[count++] = text_format("%s%s", f->tensors[i].role.name, behind[k]);
+    return count;
+}
+
 /* A result has a magnitude or a bound: both would be one array. */
 static bool one_scale(const struct op_file *f, const char *word, const struct node *n, struct error *err)
 {
-    static const char *const behind[] = {"_magnitude", "_bound"};
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 1; k < BEHIND; k++) {
         if (!text_ends(word, behind[k]))
             continue;
-        SCOPED char *other = text_format("%.*s%s", (int)(strlen(word) - strlen(behind[k])), word, behind[!k]);
+        SCOPED char *other = text_format("%.*s%s", (int)(strlen(word) - strlen(behind[k])), word, behind[3 - k]);
         if (ANY_OF(i, f->arg_count, !strcmp(f->args[i], other)))
             return node_error(n, err, "args: %s and %s: a result has one of them", other, word);
     }
@@ -191,16 +204,15 @@ static bool one_scale(const struct op_file *f, const char *word, const struct no
  */
 static bool read_args(struct op_file *f, const struct node *n, struct error *err)
 {
-    static const char *const behind[] = {"_magnitude", "_bound"};
-    const char *words[OP_MAX_TENSORS * 3 + WORK_VALUES * 2 + 6];
-    char *made[OP_MAX_TENSORS * 2];
-    int count = 0, more = 0;
+    const char *words[OP_MAX_TENSORS * BEHIND + WORK_VALUES * 2 + 6];
+    char *made[OP_MAX_TENSORS * BEHIND];
+    int count = 0, more = result_names(f, made);
     bool ok = n && n->kind == NODE_LIST && n->count;
-    for (int i = 0; i < f->tensor_count; i++) {
-        words[count++] = f->tensors[i].role.name;
-        for (int k = 0; k < 2 && f->tensors[i].role.output; k++)
-            words[count++] = made[more++] = text_format("%s%s", f->tensors[i].role.name, behind[k]);
-    }
+    for (int i = 0; i < f->tensor_count; i++)
+        if (!f->tensors[i].role.output)
+            words[count++] = f->tensors[i].role.name;
+    for (int i = 0; i < more; i++)
+        words[count++] = made[i];
     for (int i = 0; f->symbol_names[i + 3]; i++)
         words[count++] = f->symbol_names[i];
     words[count++] = OP_FILE_ROUNDOFF;
@@ -256,6 +268,25 @@ static bool read_python(struct op_file *f, const struct node *n, struct error *e
     return file_exists(f->source) || node_error(where, err, "reference: there is no %s", f->source);
 }
 
+/* The file of a result's magnitudes or bounds, if there is one. */
+static bool read_sizes(const struct op_file *f, struct op_file_tensor *t, const struct node *files, struct error *err)
+{
+    for (size_t k = 1; k < BEHIND; k++) {
+        SCOPED char *name = text_format("%s%s", t->role.name, behind[k]);
+        bool tensor = ANY_OF(i, f->tensor_count, !strcmp(f->tensors[i].role.name, name));
+        const struct node *file = tensor ? NULL : node_get(files, name);
+        if (!file)
+            continue;
+        if (t->sizes_npy)
+            return node_error(file, err, "npy: %s_magnitude and %s: a result has one of them", t->role.name, name);
+        if (!node_text(file, "npy", err))
+            return false;
+        t->sizes_npy = file_beside(f->path, file->text);
+        t->bounds = !strcmp(behind[k], "_bound");
+    }
+    return true;
+}
+
 static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
 {
     const struct node *files = node_get(n, "npy");
@@ -273,14 +304,16 @@ static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
                               t->role.name);
         if (t->role.output)
             t->reference_npy = file_beside(f->path, file->text);
+        if (t->role.output && !read_sizes(f, t, files, err))
+            return false;
     }
-    const char *names[OP_MAX_TENSORS + 1];
-    int count = 0;
-    for (int i = 0; i < f->tensor_count; i++)
-        if (f->tensors[i].role.output)
-            names[count++] = f->tensors[i].role.name;
+    char *names[OP_MAX_TENSORS * BEHIND + 1];
+    int count = result_names(f, names);
     names[count] = NULL;
-    return node_check_keys(files, "npy", names, err);
+    bool ok = node_check_keys(files, "npy", (const char *const *)names, err);
+    while (count)
+        free(names[--count]);
+    return ok;
 }
 
 static bool read_reference(struct op_file *f, struct error *err)
@@ -416,7 +449,7 @@ static void free_tensor(struct op_file_tensor *t)
     expr_free(t->below);
     expr_free(t->within[0]);
     expr_free(t->within[1]);
-    FREE_ALL(t->sizes, t->values_file, t->reference_npy);
+    FREE_ALL(t->sizes, t->values_file, t->reference_npy, t->sizes_npy);
 }
 
 /* Frees a file that was refused. */

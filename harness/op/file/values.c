@@ -108,10 +108,11 @@ bool op_file_values_fit(const struct work *work, struct error *err)
         const struct op_file_tensor *of = op_file_tensor(work->op, list[i].role);
         bool drawn = !of->values_file && !(work->picture[0] && list[i].role->values == VALUES_INPUT);
         const char *result = list[i].written && work->op->file->from == REFERENCE_NPY ? of->reference_npy : NULL;
-        SCOPED_BY(npy_free) struct npy a = {0};
+        SCOPED_BY(npy_free) struct npy a = {0}, SCOPED_BY(npy_free) sizes = {0};
         SCOPED float *values = list[i].written || drawn ? NULL : malloc(tensor_elements(&list[i]) * sizeof *values);
         ok = (!values || op_file_values(work, &list[i], values, err)) &&
-             (!result || npy_read_shape(result, list[i].dim, list[i].rank, &a, err));
+             (!result || npy_read_shape(result, list[i].dim, list[i].rank, &a, err)) &&
+             (!of->sizes_npy || npy_read_shape(of->sizes_npy, list[i].dim, list[i].rank, &sizes, err));
     }
     return ok;
 }
