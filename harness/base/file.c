@@ -217,6 +217,18 @@ bool file_exists(const char *path)
     return !stat(path, &st);
 }
 
+const char *file_unreachable(const char *path)
+{
+    struct stat st;
+    if (!stat(path, &st))
+        return NULL;
+    if (errno == ELOOP)
+        return "a symbolic link that leads to itself";
+    if (errno != ENOENT && errno != ENOTDIR)
+        return strerror(errno);
+    return lstat(path, &st) ? NULL : "a symbolic link that leads nowhere";
+}
+
 bool file_is_dir(const char *path)
 {
     struct stat st;

@@ -1,4 +1,5 @@
 #include "base/signature.h"
+#include "base/code_only.h"
 #include "base/text.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -7,32 +8,6 @@
 static bool word_char(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The text with comments and literals blanked, so that what is left is code. Same length. */
-static char *code_only(const char *text)
-{
-    char *s = xstrdup(text);
-    for (char *p = s; *p; p++) {
-        if (p[0] == '/' && (p[1] == '/' || p[1] == '*')) {
-            bool line = p[1] == '/';
-            char *end = line ? strchr(p, '\n') : strstr(p + 2, "*/");
-            end = end ? end + (line ? 0 : 2) : p + strlen(p);
-            for (; p < end; p++)
-                *p = *p == '\n' ? '\n' : ' ';
-            p--;
-        } else if (*p == '"' || *p == '\'') {
-            char quote = *p;
-            for (p++; *p && *p != quote && *p != '\n'; p++) {
-                if (*p == '\\' && p[1] && p[1] != '\n')
-                    *p++ = ' ';
-                *p = 'C'; /* extern "C" stays visible */
-            }
-            if (!*p)
-                break;
-        }
-    }
-    return s;
 }
 
 static const char *skip_space(const char *p)
@@ -268,6 +243,20 @@ static void find_atomics(const char *close, struct signature *out)
     }
 }
 
+/* The last axis of blockIdx and threadIdx that the body uses, as .y or .z. */
+static int count_axes(const char *close)
+{
+    static const char *const words[] = {"blockIdx.", "threadIdx.", "blockDim.", "gridDim."};
+    const char *body = close + strcspn(close, "{;"), *end = *body == '{' ? brace_close(body) : body;
+    int axes = 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (const char *p = body; (p = strstr(p, words[i])) && p < end;) {
+            p += strlen(words[i]);
+            axes = !word_char(p[1]) && *p == 'z' ? 3 : !word_char(p[1]) && *p == 'y' && axes < 2 ? 2 : axes;
+        }
+    return axes;
+}
+
 /* The namespaces around `at`. */
 static void read_scope(const char *code, const char *at, struct signature *out)
 {
@@ -326,6 +315,7 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
     }
     if (found && (done = read_params(open, close, out, err))) {
         find_atomics(close, out);
+        out->axes = count_axes(close);
         read_scope(code, open, out);
     }
     if (found)
@@ -333,6 +323,7 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
     if (seen.len)
         no_kernel(name, &seen, err);
     else
-        error_set(err, ERROR_USAGE, "the file has no __global__ function");
+        error_set(err, ERROR_USAGE, "the file has no __global__ function%s",
+                  strstr(text, "__global__") ? " outside of comments and `#if 0`" : "");
     return false;
 }

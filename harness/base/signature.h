@@ -29,6 +29,7 @@ struct signature {
     size_t at; /* where `__global__` stands in the text */
     struct signature_param params[SIGNATURE_MAX];
     int count;
+    int axes; /* how many axes of the grid or the block its body uses: 1 to 3 */
 };
 /* The kernel called `name`, or the first one (NULL). The text may be anything. */
 bool signature_read(const char *text, const char *name, struct signature *out, struct error *err);

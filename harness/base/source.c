@@ -139,6 +139,16 @@ static bool scan_file(struct includes *in, const char *path, const char *text, s
     return ok;
 }
 
+/* The source has a NUL byte, which NVRTC would take for its end. */
+static bool nul_byte(const struct source *s, struct error *err)
+{
+    int line = 1;
+    for (const char *p = s->text; *p; p++)
+        line += *p == '\n';
+    error_set(err, ERROR_USAGE, "%s:%d: a NUL byte in a source file", s->path, line);
+    return error_at(err, s->path, line);
+}
+
 bool source_read(const char *path, const char *include, const char *const *defines, int define_count, struct source *s, struct error *err)
 {
     *s = (struct source){.path = xstrdup(path)};
@@ -147,7 +157,7 @@ bool source_read(const char *path, const char *include, const char *const *defin
     if (!s->text)
         return false;
     if (strlen(s->text) != s->bytes)
-        return error_set(err, ERROR_USAGE, "%s: a NUL byte in a source file", path);
+        return nul_byte(s, err);
     if (!strncmp(s->text, "\xef\xbb\xbf", 3)) /* a byte order mark, which NVRTC does not skip */
         memcpy(s->text, "   ", 3);
     s->folders[0] = file_dir(path);

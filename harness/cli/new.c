@@ -29,6 +29,8 @@ static int print_op(const char *op, const char *path, const char *kernel)
     struct error err = {0};
     size_t bytes;
     SCOPED char *source = file_text(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
+    if (source && !text)
+        error_where(&err, "%s", path);
     int code = text ? 0 : cli_fail(&err);
     if (text)
         new_fields("op file", op, path, text, false);
@@ -101,6 +103,8 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         return cli_fail(&err);
     }
     SCOPED char *text = source ? variant_new(op, source, kernel, &err) : NULL;
+    if (source && !text)
+        error_where(&err, "%s", rest[1]);
     if (!text || (write && !file_write_named(rest[1], text, strlen(text), &err)))
         return cli_fail(&err);
     new_fields("head", op->name, rest[1], text, write);

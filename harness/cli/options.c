@@ -263,8 +263,9 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
             }
         }
         if (!file_exists(*path)) {
-            error_set(err, ERROR_USAGE, "%s: neither a file nor a shipped scenario", scenario);
-            error_hint(err, "bench list scenarios");
+            const char *why = file_unreachable(*path);
+            error_set(err, ERROR_USAGE, "%s: %s", scenario, why ? why : "neither a file nor a shipped scenario");
+            error_hint(err, why ? "ls -l %s" : "bench list scenarios", scenario);
             free(*path);
             *path = NULL;
             return false;

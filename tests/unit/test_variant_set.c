@@ -347,6 +347,14 @@ static void test_new_errors(void **state)
 {
     new_fails("int x;", NULL, "the file has no __global__ function");
     new_fails("", NULL, "the file has no __global__ function");
+    new_fails("#if 0\n__global__ void k(int a) {}\n#endif\n", NULL, "no __global__ function outside of comments and `#if 0`");
+    new_fails("# if 0 // old\n#if X\n#else\n__global__ void k(int a) {}\n#endif\n__global__ void b() {}\n# endif\n", NULL, "no __global__");
+    new_fails("#if (0)\n#elif 0\n__global__ void k() {}\n#endif\n#if 1\n#else\n__global__ void k() {}\n#endif\n", NULL, "no __global__");
+    new_fails("#if 1\n#elif X\n__global__ void k() {}\n#endif\n", NULL, "no __global__");
+    new_fails("#if 0\n__global__ void a(int x) {}\n#else\n__global__ void b(int x) {}\n#endif\n"
+              "#if X\n__global__ void c() {}\n#elif 1\n__global__ void d() {}\n#else\n__global__ void e() {}\n#endif\n"
+              "#ifdef Y\n__global__ void f() {}\n#else\n__global__ void g() {}\n#endif\n#if 0x10\n__global__ void h() {}\n#endif\n",
+              "z", "no kernel 'z' in the file; it has b, c, d, f, g, h");
     new_fails("__global__", NULL, "no __global__ function");
     new_fails("__global__ void k(int a", NULL, "no __global__ function");
     new_fails("char *s = \"__global__ void k(int a)\";", NULL, "no __global__ function");

@@ -131,8 +131,10 @@ static bool load_extra(struct variant_set *set, const char *spec, const struct h
         return error_hint(err, access(spec, F_OK) ? "for example --variants my=." : "--variants my=%s", spec);
     }
     const char *path = spec + n + 1;
-    if (access(path, F_OK))
-        return error_set(err, ERROR_USAGE, "--variants %s: there is no '%s'", spec, path);
+    if (access(path, F_OK)) {
+        const char *why = file_unreachable(path);
+        return error_set(err, ERROR_USAGE, why ? "--variants %s: '%s': %s" : "--variants %s: there is no '%s'", spec, path, why);
+    }
     SCOPED char *folder = xstrndup(spec, n);
     bool dir = file_is_dir(path), done;
     int before = set->count;

@@ -269,6 +269,9 @@ static void new_add_step(const struct guess *g, struct text *t)
     add_kernel_name(g, t);
     text_addf(t, "\n    grid: ceil(%s, threads)   # one thread per output; change it to the grid of my kernel\n    block: threads\n",
               elements);
+    if (g->s.axes > 1)
+        text_addf(t, "    # my kernel uses %s axes of its grid or block: write both as lists, %s\n", g->s.axes == 2 ? "two" : "three",
+                  g->s.axes == 2 ? "`block: [32, 8]`" : "`block: [32, 4, 2]`");
     if (!g->s.count)
         return;
     text_add(t, "    args: ");
@@ -374,21 +377,44 @@ static void add_tensor(struct text *t, const struct signature_param *p, const ch
                   : "");
 }
 
+/* True if `a`, `b` are the sizes of the axes x and y, or y and z: nx, ny or size_x, size_y. x is the innermost axis in memory. */
+static bool next_axis(const char *a, const char *b)
+{
+    const size_t n = strlen(a);
+    return n > 1 && n == strlen(b) && !strncmp(a, b, n - 1) && (a[n - 1] == 'x' || a[n - 1] == 'y') && b[n - 1] == a[n - 1] + 1;
+}
+
+/* The whole numbers of a signature as a guess of a shape: in their order, except that nx, ny, nz become nz, ny, nx. */
+static void add_shape(struct text *t, const struct signature *s)
+{
+    char names[SIGNATURE_MAX][sizeof s->params->name];
+    int count = 0;
+    for (int i = 0; i < s->count; i++)
+        if (!s->params[i].pointer && !s->params[i].map && !is_real(&s->params[i]))
+            lower_name(&s->params[i], names[count++]);
+    for (int i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && next_axis(names[end - 1], names[end]);)
+            end++;
+        for (int k = end - 1; k >= i; k--)
+            text_addf(t, "%s%s", t->len ? ", " : "", names[k]);
+    }
+}
+
 char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err)
 {
-    struct signature s;
+    struct signature s, next;
+    struct error ignored = {0};
     struct text t = {0}, sizes = {0}, product = {0}, args = {0}, params = {0};
     char name[sizeof s.params->name];
     if (!signature_read(source_text, kernel_name, &s, err))
         return NULL;
+    add_shape(&sizes, &s);
     for (int i = 0; i < s.count; i++) {
         const struct signature_param *p = &s.params[i];
         const char *n = lower_name(p, name), *comma = args.len ? ", " : "";
         bool whole = !p->pointer && !p->map && !is_real(p);
-        if (whole) {
-            text_addf(&sizes, "%s%s", sizes.len ? ", " : "", n);
+        if (whole)
             text_addf(&product, "%s%s", product.len ? " * " : "", n);
-        }
         text_addf(&args, "%s%s", comma, n);
         text_addf(&params, "%s%s%s", comma, !p->pointer ? whole ? "long long " : "double " : p->constant ? "const float *" : "double *", n);
         if (p->pointer && !p->constant) {
@@ -398,12 +424,15 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
     }
     text_addf(&t,
               "# %s.yaml - an op file (docs/OP.md; an op of images may be a formula). %s.cu next to it has the reference, in double:\n#   "
-              "extern \"C\" __global__ void %s_reference(%s)\nabout: \"What %s computes, in one sentence.\"\nfields:\n",
+              "extern \"C\" __global__ void %s_reference(%s)\nabout: \"What %s computes, in one sentence.\"\n",
               op, op, op, text_get(&params), s.name);
+    if (!kernel_name && signature_read(source_text + s.at + strlen("__global__"), NULL, &next, &ignored))
+        text_addf(&t, "# the file has another kernel, %s (--kernel %s)\n", next.name, next.name);
+    text_add(&t, "fields:\n");
     for (int i = 0; i < s.count; i++)
         if (!s.params[i].pointer && !s.params[i].map)
             text_addf(&t, "  %s: {%swhat: \"?\"}\n", lower_name(&s.params[i], name), is_real(&s.params[i]) ? "type: real, " : "");
-    text_add(&t, "tensors:   # shapes: 1 to 8 sizes, outermost first\n");
+    text_add(&t, "tensors:   # each shape is a guess: 1 to 8 sizes, outermost first\n");
     for (int i = 0; i < s.count; i++)
         if (s.params[i].pointer)
             add_tensor(&t, &s.params[i], sizes.len ? text_get(&sizes) : "1", usual_element(&s));

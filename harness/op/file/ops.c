@@ -80,8 +80,10 @@ bool op_load(const char *const *extra, struct error *err)
         return false;
     }
     for (int i = 0; extra && extra[i]; i++) {
-        if (!file_exists(extra[i]))
-            return error_set(err, ERROR_USAGE, "--ops %s: there is no such file or folder", extra[i]);
+        if (!file_exists(extra[i])) {
+            const char *why = file_unreachable(extra[i]);
+            return error_set(err, ERROR_USAGE, "--ops %s: %s", extra[i], why ? why : "there is no such file or folder");
+        }
         if (!(file_is_dir(extra[i]) ? add_folder(extra[i], true, err) : add_file(extra[i], true, err)))
             return false;
     }

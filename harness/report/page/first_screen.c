@@ -175,13 +175,21 @@ static void add_verified(const struct case_view *c, struct text *t)
         text_add(t, ", no race or unsafe access found");
 }
 
-/* Why none of a case's verified rows has a prediction, by the first of them; "": no row was verified. */
-static const char *no_prediction(const struct case_view *c)
+/* The first verified row of a case of which no time is predicted; NULL: none. */
+static const struct view *unpredicted(const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++)
         if (c->rows[i]->status == ROW_OK && c->views[i].predicted.why[0])
-            return c->views[i].predicted.why;
-    return "";
+            return &c->views[i];
+    return NULL;
+}
+
+/* Why none of a case's verified rows has a prediction, by the first of them. */
+static void add_no_prediction(struct text *t, const struct case_view *c)
+{
+    const struct view *v = unpredicted(c);
+    if (v)
+        text_addf(t, "no prediction of %s: %s", v->name, v->predicted.why);
 }
 
 /* In us: the row's stored time, else the predicted one. */
@@ -280,10 +288,11 @@ static void glance_counted(struct table *t, const struct case_view *c)
     if (next)
         table_note(t, "%s%s", next->name, next_words(winner, next));
     table_number(t, PAINT_NONE, measured ? library / us : NAN, number_3(library / us, a));
-    const char *why = winner ? "" : no_prediction(c);
     if (winner)
         counted_limit(winner, &limit);
-    table_cell(t, PAINT_NONE, "%s%s", *why ? "no prediction: " : "", winner ? text_get(&limit) : why);
+    else
+        add_no_prediction(&limit, c);
+    table_cell(t, PAINT_NONE, "%s", text_get(&limit));
     add_verified(c, &verified);
     table_cell(t, PAINT_NONE, "%s", text_get(&verified));
     table_cell(t, PAINT_DIM, "%s", winner && winner->verdicts.count ? winner->verdicts.items[0].remedy : "");
@@ -460,7 +469,6 @@ static void glance_line(const struct case_view *c, struct text *t)
     char us[NUMBER_TEXT], ratio[NUMBER_TEXT];
     const struct view *winner = predicted_winner(c);
     const struct view *next = counted_next(c, winner);
-    const char *why = winner ? "" : no_prediction(c);
     SCOPED_TEXT name = {0}, verified = {0}, limit = {0};
     text_addf(t, "%s: ", case_short(c->rows[0]));
     add_verified(c, &verified);
@@ -480,8 +488,9 @@ static void glance_line(const struct case_view *c, struct text *t)
             text_add(t, "; ");
         counted_limit(winner, &limit);
         text_addf(t, "%s%s", text_get(&limit), limit.len ? "; " : "");
-    } else if (*why) {
-        text_addf(t, "no prediction: %s; ", why);
+    } else {
+        add_no_prediction(&limit, c);
+        text_addf(t, "%s%s", text_get(&limit), limit.len ? "; " : "");
     }
     text_addf(t, "%s%s\n", verified.len ? "verified " : "no row ran", text_get(&verified));
 }
@@ -502,7 +511,7 @@ void glance_document(struct document *d, const struct run *run, struct row *cons
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         case_judge(&c, &judge);
         const bool has_time = predicted_winner(&c);
-        if (case_count < 2 && (has_time || !*no_prediction(&c))) /* its table says all of it */
+        if (case_count < 2 && (has_time || !unpredicted(&c))) /* its table says all of it */
             continue;
         if (!said && has_time && c.machine.chip)
             text_addf(&lines, "times on %s: stored ones of the same machine code, else predicted\n", c.machine.chip->board);
