@@ -69,7 +69,8 @@ static void take_directive(struct conditionals *c, const char *word)
     }
 }
 
-/* Blanks what no compiler sees: the branches of `#if 0` and `#if 1`. Comments are blank already. A branch under any other condition stays. */
+/* Blanks what no compiler sees: the branches of `#if 0` and `#if 1`. Comments are blank already. A branch under any other condition stays.
+ */
 static void blank_left_out(char *code)
 {
     struct conditionals c = {0};

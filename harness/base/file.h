@@ -22,8 +22,8 @@ bool file_make_dirs(const char *path, struct error *err);
 /* Removes a folder that file_make_dirs made, if it is empty. */
 void file_unmake_dir(const char *path);
 bool file_exists(const char *path);
-/* Why file_exists() is false although there is something of that name: "a symbolic link that leads nowhere", "Permission denied". NULL: there
- * is nothing, or the file exists. */
+/* Why file_exists() is false although there is something of that name: "a symbolic link that leads nowhere", "Permission denied". NULL:
+ * there is nothing, or the file exists. */
 const char *file_unreachable(const char *path);
 bool file_is_dir(const char *path);
 /* A pipe or a device: opening it may wait, and it cannot be read twice. */
