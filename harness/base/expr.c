@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 struct eval {
     const struct expr *e;

@@ -1,7 +1,6 @@
 /* Inheritance of maps: keys that a map lacks are taken from the map below it. */
 #include "base/node.h"
 #include "base/text.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* A part of a tree; the file's name belongs to the root of its document. */

@@ -5,7 +5,6 @@
 #include "gate/asked.h"
 #include "gate/baseline.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BASELINE_FOLDER "ci/baselines"

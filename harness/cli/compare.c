@@ -4,7 +4,6 @@
 #include "gate/asked.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Two compilers, A,B: one tree, or two, the first compiled with A and the second with B. Each side's name says its compiler. */
 static bool make_sides(const char *const words[2], const struct comparison_arguments *a, struct gate_side *base, struct gate_side *head,

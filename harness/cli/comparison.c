@@ -5,7 +5,6 @@
 #include "gate/asked.h"
 #include "gate/baseline.h"
 #include "gate/document.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "device/chip/chip.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define SCENARIOS_MOST 3 /* that are named */

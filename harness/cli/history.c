@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 #include "gate/history.h"
 #include "report/page/why.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

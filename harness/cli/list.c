@@ -9,7 +9,6 @@
 #include "kernel/head/load.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A table with a name and a sentence in each line. */

@@ -13,7 +13,6 @@
 #include "plan/rows/shard.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool validate_one(const char *name, struct plan_arguments *a, struct text *t, struct error *err)

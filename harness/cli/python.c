@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "device/compile/compile.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "report/page/why.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Finds a row of the last run, and takes over that run's scenario and device. */

@@ -6,8 +6,6 @@
 #include "kernel/variant.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* The revision of the user's variants, else of the scenario's folder. Shipped scenarios belong to bench, whose revision is known. */
 static char *asked_revision(const struct plan_options *plan)

@@ -8,7 +8,6 @@
 #include "plan/rows/shard.h"
 #include "run/engine/turn.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 

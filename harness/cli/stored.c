@@ -5,7 +5,6 @@
 #include "report/form/document.h"
 #include "report/page/why.h"
 #include "report/view/view.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "kernel/head/load.h"
 #include "op/file/ops.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

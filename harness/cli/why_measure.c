@@ -6,7 +6,6 @@
 #include "report/page/why.h"
 #include "report/source/listing.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 struct profile {

@@ -1,7 +1,6 @@
 #include "gate/asked.h"
 #include "base/file.h"
 #include "base/text.h"
-#include <stdlib.h>
 #include <string.h>
 
 bool gate_asked_parse(const char *layers, const char *only, struct gate_asked *asked, struct error *err)

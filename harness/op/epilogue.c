@@ -1,7 +1,6 @@
 #include "op/epilogue.h"
 #include "op/shape.h"
 #include <math.h>
-#include <string.h>
 
 struct epilogue_shape epilogue_shape_at(const struct work *work, int item)
 {

@@ -6,7 +6,6 @@
 #include "op/sides.h"
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void describe_filter(const struct work *w, struct text *t)
 {

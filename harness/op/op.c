@@ -5,7 +5,6 @@
 #include "op/shape.h"
 #include "op/sides.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Input and output dimensions are checked before anything divides or multiplies them. */

@@ -2,7 +2,6 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/convert.h"
-#include <stdlib.h>
 #include <string.h>
 
 bool tensor_role_is_mask(const struct tensor_role *role)

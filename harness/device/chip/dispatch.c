@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SOON 1e-9 /* events that lie so near each other, as a share of the time, are one */
 

@@ -3,7 +3,6 @@
 #include "device/compile/private.h"
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Adds the right path of a header in a folder of kernels/include ("wgmma.cuh") that the compiler did not find. True if there is one. */

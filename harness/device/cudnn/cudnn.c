@@ -4,7 +4,6 @@
 #include "device/cuda/cuda.h"
 #include "device/cudnn/private.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)

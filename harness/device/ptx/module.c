@@ -2,7 +2,6 @@
 #include "device/ptx/parser.h"
 #include "base/text.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- functions ---- */

@@ -1,6 +1,5 @@
 /* emu/check/copies: cp.async copies that no lane has waited for: what they fill in shared memory, what they read from global memory. */
 #include "base/text.h"
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/copies.h"
 #include "emu/handlers.h"

@@ -4,7 +4,6 @@
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
 #include "emu/check/races.h"
-#include <string.h>
 
 /* ---- races between blocks ---- */
 #define DSMEM_STRONG 16u

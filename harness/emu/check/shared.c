@@ -4,7 +4,6 @@
 #include "emu/check/dsmem.h"
 #include "emu/check/races.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- shared memory: bytes never written, races ---- */

@@ -2,7 +2,6 @@
 #include "emu/decode/decode.h"
 #include "base/text.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool decode_refuse(struct decode *d, enum error_kind kind, const char *format, ...)

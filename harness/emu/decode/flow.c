@@ -1,7 +1,6 @@
 #include "emu/decode/flow.h"
 #include "base/text.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define MAX_BLOCKS 200000
 #define MAX_NEST 200

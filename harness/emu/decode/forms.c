@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "emu/decode/decode.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 #define WORD_MAX 48
 

@@ -2,7 +2,6 @@
  * before, in and after it become one; and it unrolls short loops. */
 #include "base/text.h"
 #include "emu/decode/decode.h"
-#include <stdlib.h>
 
 #define UNROLL_MOST 24 /* instructions of a loop that ptxas 13.0 unrolls by four, where no pragma forbids it */
 #define IF_MOST 12     /* instructions: ptxas 13.0 guards the loads of nearly all such ifs (64 kernels), and branches around longer ones */

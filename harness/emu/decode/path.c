@@ -4,7 +4,6 @@
 #include "emu/path_code.h"
 #include "base/text.h"
 #include "emu/decode/decode.h"
-#include <stdlib.h>
 
 #define SPECIAL_CYCLES 8 /* a warp's special functions, at four lanes a cycle */
 #define TENSOR_MACS 2048 /* of f16, a cycle and SM */

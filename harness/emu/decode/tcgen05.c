@@ -1,7 +1,6 @@
 /* emu/decode/tcgen05: the instructions of tensor memory (sm_100 and later). The modifiers are those of forms.c. */
 #include "emu/decode/decode.h"
 #include "emu/tensor_memory.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* An address in tensor memory: a register of 32 bits and an offset. */

@@ -1,7 +1,5 @@
 /* emu/decode/warp: what lanes and warps do together. */
 #include "emu/decode/decode.h"
-#include <stdlib.h>
-#include <string.h>
 
 static uint32_t pred_target(struct decode *d, const struct ptx_operand *o)
 {

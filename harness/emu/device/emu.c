@@ -6,10 +6,8 @@
 #include "emu/run/buffer.h"
 #include "emu/run/sample.h"
 #include "emu/check/report.h"
-#include "emu/check/shadow.h"
 #include "emu/device/count.h"
 #include "emu/device/module.h"
-#include "emu/check/races.h"
 #include "emu/run/tensormap.h"
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "emu/check/dsmem.h"
 #include "emu/check/agents.h"
 #include "emu/check/report.h"
-#include "emu/check/shadow.h"
 #include "emu/check/races.h"
 #include <string.h>
 

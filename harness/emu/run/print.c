@@ -2,10 +2,8 @@
 #include "base/text.h"
 #include "base/order.h"
 #include "emu/check/report.h"
-#include "emu/check/shadow.h"
 #include "emu/check/races.h"
 #include "emu/handlers.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* emu/run/sparse: sparse matrices of mma.sp and wgmma.sp: of each 4 elements of a row 2 are stored (tf32: 1 of 2; 4-bit types: 4 of 8, in
  * pairs), and metadata say which. Layout: PTX ISA 9.0, "Sparse matrix storage" and the metadata figures of each shape. */
 #include "emu/async.h"
-#include "emu/check/report.h"
 #include "emu/run/tensor_sum.h"
 #include "emu/tensor.h"
 #include "base/dtype.h"

@@ -6,7 +6,6 @@
 #include "emu/check/agents.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMN_OF(address) ((address)&0xffff)

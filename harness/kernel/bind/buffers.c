@@ -1,6 +1,5 @@
 /* The program's buffers for the names in a head. */
 #include "kernel/bind/bind.h"
-#include <string.h>
 
 bool bind_scratch(struct bind *b, struct error *err)
 {

@@ -3,7 +3,6 @@
 #include "device/compile/cubin.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define PIECE_BYTES ((size_t)1 << 20)

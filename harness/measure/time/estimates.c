@@ -1,6 +1,5 @@
 #include "measure/time/estimates.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CLOCK_STEP_LEAST_NS 1.0 /* the driver returns milliseconds as floats: equal times differ by less than this */

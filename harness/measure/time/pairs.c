@@ -8,7 +8,6 @@
 #include "base/stats/decision.h"
 #include "measure/time/group.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SITTINGS_LEAST 3 /* before a decision; also the number of repetitions of each length */

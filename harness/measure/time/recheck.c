@@ -2,7 +2,6 @@
  * after the timed ones. */
 #include "base/text.h"
 #include "measure/time/group.h"
-#include <stdlib.h>
 
 /* Checks a timed launch whose output bits differ from the verified launch. Different bits are not a fault if they are also right (a sum in
  * another order). A row that is wrong here was right at verification. */

@@ -7,7 +7,6 @@
 #include "measure/time/sample.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define AT_ONCE 12         /* candidates on the device at once */
 #define AT_ONCE_BYTES 24e9 /* ... and the memory they may take together */

@@ -1,6 +1,5 @@
 /* The frames of a sequence's rows, timed. */
 #include "measure/time/group.h"
-#include <stdlib.h>
 
 /* The rows' frames are not paired samples, so the ratio's interval uses the far ends of both intervals. */
 static void compare(const struct timing_group *b)

@@ -7,7 +7,6 @@
 #include "op/file/ops.h"
 #include "measure/time/group.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WARMUP_ROUNDS 8

@@ -10,7 +10,6 @@
 #include "op/shape.h"
 #include "op/weights.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

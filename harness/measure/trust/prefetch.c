@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 struct prefetch_thread {
     const struct prefetch *of; /* the thread reads the plan and the options only */

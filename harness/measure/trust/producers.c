@@ -4,7 +4,6 @@
 #include "measure/verify/verify.h"
 #include "op/program.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define PICKED 4    /* groups of the last kernel */
 #define PRODUCE 2e7 /* of the groups before it, in units of count/blocks */

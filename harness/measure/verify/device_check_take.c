@@ -1,7 +1,6 @@
 /* Uploads data and references that the CPU made to the device of the outputs: small works on which many rows are judged. */
 #include "measure/verify/device_check_private.h"
 #include "op/shape.h"
-#include <stdlib.h>
 
 static bool values_up(struct card_data *d, const struct work *work, struct error *err)
 {

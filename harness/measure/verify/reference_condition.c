@@ -8,7 +8,6 @@
 #include "op/reference/generate.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STEP 0x1p-20 /* relative change of an input: some units in the last place of f32 */
 #define SHORT_LINE 8

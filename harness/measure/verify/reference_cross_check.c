@@ -6,7 +6,6 @@
 #include "measure/verify/reference_private.h"
 #include "op/reference/generate.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WITNESS_BLOCKS 32 /* of 128 threads: 4096 outputs if a thread computes one */

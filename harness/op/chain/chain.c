@@ -3,7 +3,6 @@
 #include "op/chain/private.h"
 #include "op/shape.h"
 #include "op/sides.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the op ---- */

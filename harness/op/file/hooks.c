@@ -5,7 +5,6 @@
 #include "op/sides.h"
 #include "op/stage/stage.h"
 #include <float.h>
-#include <string.h>
 
 static double file_real(const struct work *work, const struct expr *e)
 {

@@ -1,7 +1,6 @@
 #include "op/mask/change.h"
 #include "base/text.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Along one axis: `count` lines of `size` pixels, `step` apart. */

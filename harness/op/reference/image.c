@@ -8,7 +8,6 @@
 #include "op/shape.h"
 #include <math.h>
 #include <string.h>
-#include <stdlib.h>
 
 /* Input of the work's formula for one image. */
 static struct formula_run run_of(const struct work *w, const struct op_data *data, int64_t image)

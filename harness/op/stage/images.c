@@ -2,7 +2,6 @@
 #include "op/stage/stage.h"
 #include "base/text.h"
 #include "op/op_file.h"
-#include <stdlib.h>
 #include <string.h>
 
 static bool stage_value(struct stage_env *e, const struct expr *x, struct value *out, struct error *err);

@@ -1,7 +1,6 @@
 /* Finds the variant that an entry of a scenario means, and the one that a row runs. */
 #include "base/text.h"
 #include "plan/rows/private.h"
-#include <stdlib.h>
 #include <string.h>
 
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op)

@@ -5,7 +5,6 @@
 #include "plan/rows/private.h"
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #define GRAINS 11       /* heads ask for multiples of 1 to 1024 */
 #define BLOCK 256       /* usual threads of a block: code with one value for each thread stops there */

@@ -1,7 +1,6 @@
 /* Which variants of a scenario a run takes: the words of --only, and the wishes of cases that the run added. */
 #include "base/text.h"
 #include "plan/rows/private.h"
-#include <stdlib.h>
 #include <string.h>
 
 static struct glob_list *only_of(struct plan *plan)

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ELEMENTS_MAX (1 << 26) /* of all constants that are computed here */

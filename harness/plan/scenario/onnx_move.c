@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The earlier Concat of the most inputs with which this one begins, as in dense blocks; its output, and how many they are. */

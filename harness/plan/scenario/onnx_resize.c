@@ -3,7 +3,6 @@
 #include "plan/scenario/onnx_graph.h"
 #include "base/text.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a Resize asks for. */

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "plan/scenario/onnx_graph.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define AXES_MAX 6 /* of op view */

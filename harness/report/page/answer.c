@@ -10,7 +10,6 @@
 #include "report/view/verdict.h"
 #include "report/limits.h"
 #include "report/source/fusion.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

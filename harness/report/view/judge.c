@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A file that cannot be read leaves its chip without predictions; `make check` and test_predict read them all. */

@@ -6,7 +6,6 @@
 #include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define REGISTERS_MOST 255 /* that a thread can have: more is a damaged number */
 #define WAYS_MOST 32       /* beyond it, wavefronts are of instructions that the counter omits (wgmma, bulk copies) */

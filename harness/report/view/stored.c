@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/node.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void stored_work_key(const struct row *row, char out[HASH_TEXT])

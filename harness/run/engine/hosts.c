@@ -2,7 +2,6 @@
  * ends. If it dies, `bench jobs wait` goes on. */
 #include "base/file.h"
 #include "run/engine/engine.h"
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

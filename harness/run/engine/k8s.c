@@ -3,7 +3,6 @@
 #include "base/spec.h"
 #include "run/engine/engine.h"
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ASK_S 60

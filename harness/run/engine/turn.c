@@ -2,7 +2,6 @@
 #include "run/engine/turn.h"
 #include "base/clock.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ASK_FIRST_S 1.0 /* between two questions to the engine; more in a long job, because each costs the site's scheduler */

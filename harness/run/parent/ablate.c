@@ -1,7 +1,6 @@
 /* The parent's part of --ablate: runs one row at a time, in the worker that timed it; a failure becomes that row's note. */
 #include "base/text.h"
 #include "run/parent/parent.h"
-#include <stdlib.h>
 
 #define START_LIMIT_S 120.0
 

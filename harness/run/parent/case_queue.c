@@ -3,7 +3,6 @@
 #include "base/order.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PASSES 2 /* other GPUs leave a case that often to the GPU that prepares it */
 

@@ -2,7 +2,6 @@
 #include "base/spec.h"
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define CHECK_LIMIT_S 60.0

@@ -4,7 +4,6 @@
 #include "base/spec.h"
 #include "plan/rows/shard.h"
 #include "run/parent/fleet.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Marks the rows of other shards. */

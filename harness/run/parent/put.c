@@ -3,7 +3,6 @@
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
 #include <math.h>
-#include <stdlib.h>
 
 #define SETTLE_S 0.1 /* between stores while the parent waits for an event: each store waits for the disk */
 

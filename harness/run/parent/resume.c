@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "run/message/wire.h"
 #include "run/parent/parent.h"
-#include <stdlib.h>
 #include <string.h>
 
 void session_row_key(const struct session *s, int row, const char *uuid, char out[HASH_TEXT])

@@ -8,7 +8,6 @@
 #include "run/parent/parent.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ROOFS_LIMIT_S 120.0
 

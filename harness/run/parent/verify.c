@@ -3,7 +3,6 @@
 #include "plan/rows/choose.h"
 #include "run/parent/parent.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CHAIN_BEHIND 20.0    /* a network is not run as a whole if its layers take this many times the library's sum */
