@@ -19,12 +19,14 @@ void store_forked(struct store *store);
 /* Opened for writing: the name of its file system if several hosts see it; it has a rollback journal then. NULL: WAL. */
 const char *store_shared(const struct store *store);
 
+struct page_views;
 /* Where and from what a run was made, and by which command. */
 struct run {
     double spent_s[PHASE_COUNT];
 #define RUN(...) ROW_MEMBER(__VA_ARGS__)
 #include "store/fields.def"
-    char *asked; /* not stored: text of a scenario whose answers a report gives; NULL: those of scenario_text */
+    char *asked;              /* not stored: text of a scenario whose answers a report gives; NULL: those of scenario_text */
+    struct page_views *views; /* not stored: of its page (report/view/view.h); NULL: none */
 };
 void run_clear(struct run *run);
 /* Starts a run (run->id 0: fills it; > 0: continues that run, as --resume does). `started` is filled if empty. Holds the write lock of the

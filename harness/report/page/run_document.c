@@ -273,7 +273,7 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
         on_page.scenario_path = (char *)(uintptr_t)file_base(run->scenario_path);
     judge_open(&judge);
     if (count <= REPORT_ROWS_WHOLE)
-        case_views_keep(&on_page, rows, count, &judge);
+        on_page.views = page_views_keep(rows, count, &judge);
     bool done = !form->full || plots_make(&plots, &on_page, rows, count, dir, err);
     plots.brief = count > REPORT_ROWS_WHOLE;
     if (done) {
@@ -283,7 +283,7 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
         else
             form->write(t, &d, &(struct report_style){0});
     }
-    case_views_drop();
+    page_views_drop(on_page.views);
     judge_close(&judge);
     return done;
 }

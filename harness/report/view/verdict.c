@@ -1,4 +1,5 @@
 #include "report/view/verdict.h"
+#include "report/view/kept.h"
 #include "base/dtype.h"
 #include "device/chip/occupancy.h"
 #include "report/view/number.h"

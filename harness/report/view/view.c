@@ -2,6 +2,7 @@
 #include "report/view/view.h"
 #include "report/view/stored.h"
 #include "base/spec.h"
+#include "report/view/kept.h"
 #include "report/view/verdict.h"
 #include <ctype.h>
 #include <math.h>

@@ -68,13 +68,10 @@ struct case_view {
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
-/* Until case_views_drop, case_view_make and case_judge make the view of each case of the run once, and lend it. */
-void case_views_keep(const struct run *run, struct row *const *rows, int count, const struct judge *judge);
-void case_views_drop(void);
-/* Private to report/view: as case_view_make, but never lent; and false if there is none to lend. */
-void case_view_new(struct case_view *c, const struct run *run, struct row *const *rows, int count);
-bool case_view_lend(struct case_view *c, const struct run *run, struct row *const *rows, int count);
-bool case_judged_lend(struct case_view *c, const struct judge *judge);
+/* The views of a page, which asks for each case a dozen times: where run->views has them, case_view_make and case_judge make the view of
+ * each case once, and lend it. */
+struct page_views *page_views_keep(struct row *const *rows, int count, const struct judge *judge);
+void page_views_drop(struct page_views *views);
 /* Orders the views again: stored and predicted times come with the judge. */
 void case_sort(struct case_view *c);
 void case_view_free(struct case_view *c);
