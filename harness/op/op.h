@@ -51,6 +51,7 @@ struct op_values {
     float *carried;    /* op chain: how much the roundings of all links but the last may add to an element's error; else NULL */
     size_t elements;   /* of reference, bound */
     bool guessed;      /* bounds of sums whose reference gives no magnitude */
+    bool own_bound;    /* the reference gives the bound itself */
     double loose;      /* share of the elements (of those that are not 0) for which 0 would be within the bound */
 };
 /* Storage that holds the same values again and again. */

@@ -198,12 +198,6 @@ static bool sums_whole(const struct work *work, const struct op_data *data)
     return whole[0] || whole[1] || whole[2] || whole[3];
 }
 
-static bool gives_bounds(const struct op_file *f, const char *tensor)
-{
-    SCOPED char *name = text_format("%s_bound", tensor);
-    return ANY_OF(i, f->arg_count, !strcmp(f->args[i], name));
-}
-
 /* The bound of an op that is never exact grows with the length of a line. Here only few values of a line are summed, so it shrinks to
  * theirs. */
 static void tighten(const struct work *work, struct op_data *data)
@@ -212,9 +206,7 @@ static void tighten(const struct work *work, struct op_data *data)
     double share = bound_sum_error(work->math, 2 * GENERATE_FEW) / bound_sum_error(work->math, (double)work_terms(work));
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         struct op_values *v = &data->at[list[i].role->slot];
-        if (gives_bounds(work->op->file, list[i].role->name))
-            continue;
-        for (size_t k = 0; v->bound && !v->guessed && k < v->elements; k++)
+        for (size_t k = 0; v->bound && !v->guessed && !v->own_bound && k < v->elements; k++)
             v->bound[k] *= (float)share;
     }
 }

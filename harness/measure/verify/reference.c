@@ -253,6 +253,7 @@ static bool reference_settle(const struct work *work, struct op_data *data, cons
         const double *sizes = magnitudes[slot];
         struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds[slot], 0, {{0}, 0}};
         int64_t wrong;
+        v->own_bound = bounds[slot];
         v->guessed = list[i].written && is->sums && !sizes && !(work->op->file->tolerance > 0);
         rows.rows = list[i].written ? (int64_t)v->elements / list[i].dim[list[i].rank - 1] : 0;
         if (list[i].written && !sizes)
