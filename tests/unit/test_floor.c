@@ -269,6 +269,14 @@ static void test_products_of_masks(void **state)
     min_work_of(&w, in, active, &l);
     near(l.direct, 2.0 * 16 * 32 * 13, 0);
     near(l.fft, 2.0 * 16 * 32 * 3, 1e-9);
+    w.mask.marks_output = false;
+    w.mask.marks_both = true; /* a marked corner and a marked pixel; of their outputs one and two are wanted, and one that reads neither */
+    for (int i = 0; i < 64 * 64; i++)
+        in[i] = active[i] = 0;
+    in[0] = in[20 * 64 + 20] = active[0] = active[20 * 64 + 21] = active[21 * 64 + 19] = active[40 * 64] = 1;
+    min_work_of(&w, in, active, &l);
+    near(l.direct, 2.0 * 16 * 32 * 3, 0);
+    near(l.collapsed, l.direct, 0);
 }
 
 /* Of a network run whole its input is read once, its weights, and its last output is written; the products are those of its layers. */

@@ -178,10 +178,11 @@ static void test_roof(void **state)
         struct row *row = s.rows[i] = plan_row_new(&s.plan, i, "cuda:0");
         session_row_roof(&s, i);
         const struct row_metric *memory = row_metric(row, -1, "model.roof_memory_ns"), *whole = row_metric(row, -1, "model.roof_ns"),
-                                *compute = row_metric(row, -1, "model.roof_compute_ns");
+                                *compute = row_metric(row, -1, "model.roof_compute_ns"),
+                                *launch = row_metric(row, -1, "model.roof_launch_ns");
         assert_true(memory && whole && compute && fabs(memory->value - row->bytes / 4e12 * 1e9) < 1e-6);
         assert_true(fabs(compute->value - row->flop / 8e14 * 1e9) < 1e-6);
-        assert_true(whole->value == fmax(2000, fmax(memory->value, compute->value)));
+        assert_true(whole->value == fmax(2000, fmax(memory->value, compute->value)) && launch && launch->value == 2000);
         looked++;
         row_free(row);
     }

@@ -243,15 +243,17 @@ static void a_sparse_row_says_how_sparse(void **state)
 {
     put_conv("keyed", "mask: {needs: input, tile: [8, 8], weights: 1234}\n", "//");
     put_conv("flat", "mask: {needs: input, tile: [1, 8]}\n", "//");
+    put_conv("slim", "mask: {needs: input, tile: [1, 4]}\n", "//");
     put_conv("dense", "", "//");
     plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV
-                            ", mask: {pattern: checkerboard}}}\nvariants: [my/keyed, my/flat, my/dense]\n",
+                            ", mask: {pattern: checkerboard}}}\nvariants: [my/keyed, my/flat, my/slim, my/dense]\n",
                             NULL, NULL, false});
     struct row *r = row_made("my/keyed", 0), *dense = row_made("my/dense", 0);
     if (r->status == ROW_BROKEN)
         fail_msg("%s", r->reason);
     assert_string_equal(r->mask_pattern, "checkerboard");
-    assert_true(r->density_in == 0.5 && r->density_out == 1 && r->mask_radius == -1 && r->mask_seed == 1 /* which of the two */);
+    assert_true(r->density_in == 0.5 && r->density_out == 1 && r->mask_radius == -1 && r->mask_density == -1 &&
+                r->mask_seed == 1 /* which of the two */);
     assert_string_equal(r->tile, "8x8");
     assert_true(r->tiles == 6 && r->tiles_active == 6 && r->tile_weight_bytes == 1234);
     assert_true(fabs(r->flop_scheduled - r->flop) < 1e-6 * r->flop && r->flop_useful == r->flop * r->density_out);
@@ -264,6 +266,28 @@ static void a_sparse_row_says_how_sparse(void **state)
     assert_string_equal(r->tile, "1x8");
     assert_int_equal(r->tiles, 16 * 3);
     row_free(r);
+    r = row_made("my/slim", 0); /* right after a tile of another width alone */
+    assert_int_equal(r->tiles, 16 * 6);
+    row_free(r);
+    plan_free(&plan);
+    for (int i = 0; i < 2; i++) { /* of a volume of 6 planes: 6, then 2 of 3 each */
+        struct text t = {0};
+        text_addf(
+            &t,
+            "/* bench 1\nop: conv3d\nwhat: w\nmask: {needs: input, tile: [%d, 1, 8]}\nsteps:\n  - kernel: k\n    grid: 1\n    block: 32\n"
+            "    args: input, filter, output\n*/\n//\n",
+            i ? 3 : 1);
+        assert_true(variant_put(i ? "deep" : "shallow", &t));
+    }
+    plan_it(&(struct asked){
+        "scenario: t\nlayers: {a: {op: conv3d, n: 1, c: 8, d: 6, h: 16, w: 24, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW"
+        ", mask: {pattern: full}}}\nvariants: [my/shallow, my/deep]\n",
+        NULL, NULL, false});
+    for (int i = 0; i < 2; i++) {
+        r = row_made(i ? "my/deep" : "my/shallow", 0);
+        assert_int_equal(r->tiles, (i ? 2 : 6) * 16 * 3);
+        row_free(r);
+    }
     plan_free(&plan);
     char *gone = file_join(variant_folder, "gone.pgm");
     char *text = text_format("scenario: t\nlayers: {a: {" CONV ", mask: {pattern: file, path: %s}}}\nvariants: [my/keyed]\n", gone);
@@ -405,6 +429,7 @@ static void each_case_has_its_own_density(void **state)
         struct row *row = plan_row_new(&plan, i, "cuda:0");
         assert_true(fabs(row->density_in - densities[plan.rows[i].case_index]) < 0.02);
         assert_true(row->density_out > 0 && row->density_out == rows[i]->density_out && row->flop_useful == rows[i]->flop_useful);
+        assert_true(row->floor_ns > 0 && row->least_ns > 0 && row->floor_ns == rows[i]->floor_ns && row->least_ns == rows[i]->least_ns);
         row_free(row);
         row_free(rows[i]);
     }

@@ -38,7 +38,8 @@ static const struct {
                {"roof_wgmma_s8", "i8_acc32", 16384, 1600e12}};
 #define KERNELS (sizeof kernels / sizeof *kernels)
 
-static int burst; /* every third takes 2 % longer */
+static int burst;        /* every third takes 2 % longer, */
+static double other = 1; /* and every second this many times as long */
 static bool no_library;
 static size_t fed;               /* bytes of random data in the first buffer */
 static double shortest, longest; /* of launches that count their iterations, but for the first two of a kernel */
@@ -48,11 +49,13 @@ struct cublas_gemm {
 };
 static void take(double ns)
 {
+    ns *= burst % 2 ? other : 1;
     spend(ns * (burst++ % 3 ? 1 : 1.02));
 }
 
 static int held, given;                     /* buffers and modules */
 static const char *no_function, *no_launch; /* the kernel that cannot be found, or launched */
+static int finds;                           /* times that it is found before */
 static bool no_copy, free_copy;             /* refused, or in no time at all */
 static int syncs, sync_fails;               /* the wait, from 1, at which the device is lost; 0: never */
 static bool wait_or_fail(struct device *dev, struct error *err)
@@ -111,7 +114,7 @@ static void unload(struct device *dev, struct device_module *module)
 static bool function(struct device *dev, struct device_module *module, const char *name, struct device_function **f, struct error *err)
 {
     *f = (struct device_function *)(uintptr_t)name;
-    return !no_function || strcmp(no_function, name) || error_set(err, ERROR_ENVIRONMENT, "no such function");
+    return !no_function || strcmp(no_function, name) || finds-- > 0 || error_set(err, ERROR_ENVIRONMENT, "no such function");
 }
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
@@ -313,10 +316,74 @@ static void what_cannot_be_asked(void **state)
     no_function = no_launch = NULL, no_copy = free_copy = false, ops.graph_begin = begin;
 }
 
+/* The ceilings of one GPU of several, without the library's. A burst timed in turns as A and as B: how far their medians lie apart, and how
+ * far the bursts of A spread, without the fastest and the slowest. */
+static void a_check_times_a_burst_against_itself(void **state)
+{
+    static const struct {
+        int cc;
+        bool tensor;
+        double other, apart, spread;
+    } tries[] = {{90, true, 1, 0, 0.02}, {75, false, 1, 0, 0.02}, {80, true, 1, 0, 0.02}, {100, true, 1.25, 0.25, 0.02}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        struct ceiling_list r = {0};
+        struct error err = {0};
+        device.chip.cc = tries[i].cc, other = tries[i].other, burst = 0;
+        assert_true(roofs_check(&device, NULL, &r, &err));
+        device.chip.cc = 90, other = 1;
+        assert_true(held == 0 && virtual_clock.events == 0 && has(&r, "f32") && has(&r, "f16_acc32") == tries[i].tensor);
+        is(&r, "copy", 1.5e12, "kernel roof_copy");
+        double apart = roof(&r, "aa")->value, back = 1 - 1 / (1 + tries[i].apart); /* either may be the longer one */
+        assert_true(fabs(apart - tries[i].apart) < 1e-9 || fabs(apart - back) < 1e-9);
+        assert_true(fabs(roof(&r, "spread")->value - tries[i].spread) < 1e-9);
+    }
+    int lost = 0;
+    for (sync_fails = 1;; sync_fails++, lost++) { /* at whichever wait the device is lost */
+        struct ceiling_list r = {0};
+        struct error err = {0};
+        syncs = 0;
+        bool ok = roofs_check(&device, NULL, &r, &err);
+        if (syncs < sync_fails)
+            break;
+        assert_true(!ok && err.kind == ERROR_WRONG);
+        held = virtual_clock.events = 0;
+    }
+    sync_fails = 0;
+    assert_true(lost > 2 * 15);
+    struct ceiling_list r = {0};
+    struct error err = {0};
+    no_function = "roof_f32", finds = 1; /* found once, as its rate was measured */
+    assert_false(roofs_check(&device, NULL, &r, &err));
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    no_function = NULL;
+}
+
+/* A rate of a kernel for another chip is none: chips after Hopper have neither its instructions nor a whole rate of the older ones. */
+static void each_chip_has_its_kernels(void **state)
+{
+    static const struct {
+        int cc;
+        double tf32, i8;
+    } chips[] = {{75, 0, 0}, {80, 250e12, 1000e12}, {89, 250e12, 1000e12}, {90, 400e12, 1600e12}, {100, 250e12, 0}, {120, 250e12, 0}};
+    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
+        struct ceiling_list r;
+        char note[256];
+        device.chip.cc = chips[i].cc, no_library = true;
+        measure(&r, note);
+        device.chip.cc = 90, no_library = false;
+        assert_true(has(&r, "tf32") == (chips[i].tf32 > 0) && has(&r, "i8_acc32") == (chips[i].i8 > 0));
+        if (chips[i].tf32 > 0)
+            is(&r, "tf32", chips[i].tf32, "kernel");
+        if (chips[i].i8 > 0)
+            is(&r, "i8_acc32", chips[i].i8, "kernel");
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rates_come_out_as_they_are), cmocka_unit_test(spread_is_told),
-                                       cmocka_unit_test(a_lost_device_has_no_roofs), cmocka_unit_test(what_cannot_be_asked)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rates_come_out_as_they_are),           cmocka_unit_test(spread_is_told),
+                                       cmocka_unit_test(a_lost_device_has_no_roofs),           cmocka_unit_test(what_cannot_be_asked),
+                                       cmocka_unit_test(a_check_times_a_burst_against_itself), cmocka_unit_test(each_chip_has_its_kernels)};
     clock_give(&ops, 74000);
     setenv("BENCH_HOME", ".", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
