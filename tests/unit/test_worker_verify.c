@@ -71,6 +71,7 @@ static const struct sample {
      "its column tiles_active is 6, but 8 of 8 tiles of 1x2 have an active output"},
     {"no_argument", "", "  - kernel: same\n    grid: 1\n    block: 32\n    args: output\n",
      "extern \"C\" __global__ void same(float *output, int count) {}", "", "sum", "", ROW_BROKEN, "takes 2 parameters"},
+    {"on_heap", "", "", "", "if (i == 0) free(malloc(8));", "sum", "", ROW_STATEFUL, "its code calls malloc"},
     {"races", "", "", "", "", "sum", "if (i == 33) ((volatile float *)output)[2] += 0;", ROW_UNSAFE, "race"},
     {"reads_scratch", "scratch:\n  x: f32[4]\n", "", "", "", "sum", "", ROW_OK, NULL},
 };
@@ -402,12 +403,63 @@ static void rows_of_a_gpu_are_interpreted(void **state)
     }
 }
 
+/* Where tensors of wrong rows are asked for, a wrong row names the folder in which its own lie, and a right row has none. */
+static void a_wrong_row_leaves_its_tensors(void **state)
+{
+    need_compiler();
+    for (int wrong = 0; wrong < 2; wrong++) {
+        char folder[] = "/tmp/test_worker_verify.XXXXXX";
+        struct row *row = row_new();
+        struct worker w;
+        assert_non_null(mkdtemp(folder));
+        int index = worker_for(&w, row, LAYER, wrong ? "my/off_by_little" : "my/right");
+        w.verifier.dump_dir = folder;
+        tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice"));
+        worker_close(&w);
+        assert_int_equal(row->status, wrong ? ROW_WRONG : ROW_OK);
+        assert_true((row->dump != NULL) == wrong && (files_in(folder) > 0) == wrong);
+        assert_true(!wrong || (!strncmp(row->dump, folder, strlen(folder)) && files_in(row->dump) == files_in(folder)));
+        row_free(row);
+        char *command = text_format("rm -rf '%s'", folder);
+        assert_int_equal(system(command), 0);
+        free(command);
+    }
+}
+
+static size_t little_memory(struct device *dev)
+{
+    return 100 << 20;
+}
+
+/* A row of a layer for which the device has no memory is skipped, and the row says what the layer needs. */
+static void what_does_not_fit_is_skipped(void **state)
+{
+    need_compiler();
+    struct row *row = row_new();
+    struct worker w;
+    struct error err = {0};
+    int index = worker_for(&w, row, "op: transpose, rows: 10000, cols: 10000, dtype: f32", "transpose/naive");
+    if (!card_open(w.job.dev, NULL, &w.data.card, &err))
+        fail_msg("%s", err.text);
+    const struct device_ops *ops = w.job.dev->ops;
+    struct device_ops little = *ops;
+    little.spare = little_memory;
+    w.job.dev->ops = &little;
+    tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice"));
+    w.job.dev->ops = ops;
+    worker_close(&w);
+    if (row->status != ROW_SKIPPED || !strstr(row->reason, " of the GPU's memory ") || !strstr(row->reason, "0.1 GB are free"))
+        fail_msg("%s: %s", row_status_name(row->status), row->reason ? row->reason : "");
+    row_free(row);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_a_gpu_are_interpreted), cmocka_unit_test(each_has_the_verdict_it_deserves),
                                        cmocka_unit_test(a_right_row_says_how_right),    cmocka_unit_test(several_reports_are_counted),
                                        cmocka_unit_test(files_have_neighbours),         cmocka_unit_test(tiles_are_counted_once),
                                        cmocka_unit_test(neighbours_are_compiled_ahead), cmocka_unit_test(findings_are_of_their_row),
-                                       cmocka_unit_test(a_task_is_asked_for_there)};
+                                       cmocka_unit_test(a_task_is_asked_for_there),     cmocka_unit_test(a_wrong_row_leaves_its_tensors),
+                                       cmocka_unit_test(what_does_not_fit_is_skipped)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
