@@ -57,10 +57,10 @@ struct talk *talk_open(const char *const *argv, const char *log, struct error *e
     return NULL;
 }
 
-static bool talk_send(struct talk *t, const char *s, size_t n)
+bool talk_send(int end, const char *s, size_t n)
 {
     while (n) {
-        ssize_t sent = send(t->end, s, n, MSG_NOSIGNAL);
+        ssize_t sent = send(end, s, n, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent <= 0)
@@ -77,7 +77,7 @@ bool talk_ask(struct talk *t, const char *line, double seconds, struct error *er
     struct pollfd ready = {.fd = t->end, .events = POLLIN};
     char answer;
     int code = -1;
-    if (t->broken || !talk_send(t, line, strlen(line)) || !talk_send(t, "\n", 1)) {
+    if (t->broken || !talk_send(t->end, line, strlen(line)) || !talk_send(t->end, "\n", 1)) {
         t->broken = true;
         return error_set(err, ERROR_ENVIRONMENT, "%s has ended", t->name);
     }

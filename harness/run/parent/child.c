@@ -1,4 +1,5 @@
 #include "run/parent/child.h"
+#include "base/talk.h"
 #include "base/text.h"
 #include "run/message/frame.h"
 #include <errno.h>
@@ -93,24 +94,10 @@ bool child_start(struct child *child, struct error *err)
     return false;
 }
 
-static bool send_all(struct child *child, const char *at, size_t left)
-{
-    while (left) {
-        ssize_t n = send(child->fd, at, left, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        left -= (size_t)n;
-    }
-    return true;
-}
-
 bool child_send(struct child *child, json_t *command)
 {
     SCOPED_TEXT frame = {0};
-    return frame_write(&frame, command) && send_all(child, text_get(&frame), frame.len);
+    return frame_write(&frame, command) && talk_send(child->fd, text_get(&frame), frame.len);
 }
 
 bool child_has_line(const struct child *child)
