@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "base/order.h"
 #include "measure/emulate/emulate.h"
+#include "store/json.h"
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -268,13 +268,6 @@ static json_t *json_lines(const struct emulate_result *r)
     return lines;
 }
 
-/* Bytes that are no UTF-8 (names in hostile PTX) would make a string NULL. */
-static json_t *json_text(const char *s)
-{
-    json_t *v = json_string(s);
-    return v ? v : json_string("(not UTF-8)");
-}
-
 static json_t *json_reports(const struct device_report *list, int count)
 {
     json_t *reports = json_array();
@@ -316,8 +309,5 @@ void emulate_json(const struct emulate_result *r, struct text *t)
                   json_three(r->launch.grid), "block", json_three(r->launch.block), "smem", (json_int_t)r->launch.smem, "finished",
                   r->finished, "why", json_text(r->why), "buffers", buffers, "reports", json_reports(r->reports, r->report_count), "notes",
                   json_reports(r->notes, r->note_count), "counters", counters, "lines", json_lines(r));
-    SCOPED char *s = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    text_add(t, s ? s : "{}");
-    text_add(t, "\n");
-    json_decref(all);
+    json_write(t, all);
 }
