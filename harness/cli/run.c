@@ -127,14 +127,15 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 1)
         return cli_usage(verb, count ? "only one scenario is expected" : "which scenario?");
+    if (!take_choose(choose, &o, &err))
+        return cli_fail(&err);
     if (on.on && !o.on_every_gpu)
         return run_elsewhere(&on, cli_out_dir(out), options, &a, rest[0]);
     if (on.on || on.wait || on.print || (o.on_every_gpu && !o.gpus))
         return cli_usage(verb, on.on ? "--on-every-gpu compares the GPUs of one host: start it on each, and import what they stored"
                                : on.wait || on.print ? "--wait and --print belong to --on"
                                                      : "--on-every-gpu is missing --gpus LIST");
-    if (!take_shard(shard, &o, &err) || !take_choose(choose, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) ||
-        !take_sides(&side_list, &sides, &err))
+    if (!take_shard(shard, &o, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
         return cli_fail(&err);
     o.as_given = o.as_given || o.on_every_gpu;
     o.plan = a.plan;

@@ -217,9 +217,17 @@ static int start_job(struct job *job, const struct run_on *r, const char *scenar
 
 static bool allowed(const struct option *options, struct error *err)
 {
-    for (const struct option *o = options; o->name; o++)
-        if (o->kind == OPTION_FLAG && *(bool *)o->to && is_among(o->name, not_with))
+    for (const struct option *o = options; o->name; o++) {
+        bool given = o->kind == OPTION_FLAG ? *(bool *)o->to : o->kind == OPTION_TEXT && *(const char **)o->to;
+        if (given && is_among(o->name, not_with))
             return error_set(err, ERROR_USAGE, "%s does not go with --on: tasks have neither this database nor a place for dumps", o->name);
+        if (given && !strcmp(o->name, "--resume")) {
+            error_set(err, ERROR_USAGE, "--resume does not go with --on: each job is a run of its own");
+            return error_hint(err, "bench jobs wait goes on with a job; --resume without --on computes here what is missing");
+        }
+        if (given && !strcmp(o->name, "--shard"))
+            return error_set(err, ERROR_USAGE, "--shard does not go with --on, which gives every shard a task: --on ...:shards=N");
+    }
     return true;
 }
 

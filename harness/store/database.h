@@ -9,7 +9,7 @@
 struct store {
     char *path;
     sqlite3 *db;
-    bool read_only;
+    bool read_only, immutable;      /* immutable: opened in a way that writes nothing beside the file */
     const char *shared;             /* the file system, if several hosts see it; NULL: local, or opened for reading */
     int lock;                       /* fd; -1: not held */
     int64_t run;                    /* that holds the lock; 0: none */
@@ -18,6 +18,8 @@ struct store {
 
 #define STORE_APPLICATION_ID 0x62656e63 /* "benc": marks databases of bench */
 
+/* A path as a file: URI. `immutable` tells SQLite that the file does not change. Caller frees. */
+char *store_uri(const char *path, bool immutable);
 /* Turns SQLite's last failure into an error; `doing` says at what. Returns false. */
 bool store_error(struct store *store, const char *doing, struct error *err);
 bool store_exec(struct store *store, const char *sql, const char *doing, struct error *err);

@@ -142,12 +142,13 @@ bool merge_ceilings(struct store *store, int64_t only, struct error *err)
     return store_exec(store, sql, "merging", err);
 }
 
-static bool attach(struct store *store, const char *from, struct error *err)
+static bool attach(struct store *store, const char *from, bool immutable, struct error *err)
 {
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    SCOPED char *uri = store_uri(from, immutable);
     if (!store_prepare(store, "ATTACH ?1 AS from_db", &s, err))
         return false;
-    sqlite3_bind_text(s, 1, from, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 1, uri, -1, SQLITE_TRANSIENT);
     return sqlite3_step(s) == SQLITE_DONE || store_error(store, "opening the other database", err);
 }
 
@@ -165,8 +166,9 @@ bool merge_with(struct store *store, const char *from, merge_work *work, void *c
     if (!store_open(from, true, &other, err)) /* is it ours and whole? An older schema is brought up to date. */
         goto done;
     bool whole = two.st_size > CHECK_MAX_BYTES || seal_check_all(other, err);
+    bool immutable = other->immutable;
     store_close(other);
-    if (!whole || !attach(store, from, err))
+    if (!whole || !attach(store, from, immutable, err))
         goto done;
     attached = true;
     if (!store_exec(store, "BEGIN IMMEDIATE", "merging", err))

@@ -21,17 +21,16 @@
 
 /* ---- opening ---- */
 
-/* A path as a file: URI, which can tell SQLite that the file does not change. */
-static char *immutable_uri(const char *path)
+char *store_uri(const char *path, bool immutable)
 {
     struct text t = {0};
-    text_add(&t, "file:");
+    text_add(&t, *path == '/' ? "file://" : "file:"); /* what follows two slashes and no third would be a host */
     for (const char *p = path; *p; p++)
         if (strchr("?#%", *p) || (unsigned char)*p <= ' ' || (unsigned char)*p >= 127)
             text_addf(&t, "%%%02X", (unsigned char)*p);
         else
             text_add_bytes(&t, p, 1);
-    text_add(&t, "?immutable=1");
+    text_add(&t, immutable ? "?immutable=1" : "");
     return text_take(&t);
 }
 
@@ -51,8 +50,10 @@ static bool open_handle(struct store *store, const char *name, int flags, struct
  * that and no log is pending, the file is opened as immutable. */
 static bool open_any(struct store *store, struct error *err)
 {
-    if (!store->read_only)
-        return open_handle(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    if (!store->read_only) { /* as a URI, so that others can be attached as immutable */
+        SCOPED char *uri = store_uri(store->path, false);
+        return open_handle(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, err);
+    }
     if (open_handle(store, store->path, SQLITE_OPEN_READWRITE, err))
         return store_exec(store, "PRAGMA query_only = 1", "opening it", err);
     int code = store->db ? sqlite3_errcode(store->db) & 0xff : 0;
@@ -62,7 +63,8 @@ static bool open_any(struct store *store, struct error *err)
     if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || pending)
         return false;
     error_clear(err);
-    SCOPED char *uri = immutable_uri(store->path);
+    SCOPED char *uri = store_uri(store->path, true);
+    store->immutable = true;
     return open_handle(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 }
 

@@ -147,6 +147,84 @@ static void the_script_of_slurm(void **state)
     assert_int_equal(system("bash -n s.sh"), 0);
 }
 
+/* Folders and scenarios with blanks, and with what Slurm replaces in the name of a task's log. */
+static void odd_names_in_scripts(void **state)
+{
+    const char *const on[] = {"slurm:folder=a b%j,container=apptainer:x.sif", "slurm:folder=a b%j,container=pyxis:x"};
+    for (int i = 0; i < 2; i++) {
+        SCOPED_BY(job_free) struct job job = {0};
+        SCOPED_TEXT t = {0};
+        struct error err = {0};
+        const struct engine *engine;
+        json_t *keys;
+        assert_true(engine_keys(on[i], &engine, &keys, &err) && job_make(&job, engine, keys, "jobs", "my net; true|", &err));
+        assert_null(job.id[strspn(job.id, "abcdefghijklmnopqrstuvwxyz0123456789-")] ? job.id : NULL);
+        job_shards(&job, 7);
+        assert_true(engine->script(&job, 0, &t, &err));
+        put("s.sh", text_get(&t));
+        put("bin/apptainer", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+        assert_int_equal(system("cp bin/apptainer bin/srun; chmod +x bin/*; PATH=$PWD/bin:$PATH sh s.sh >words"), 0);
+        SCOPED char *words = file_read("words", 1 << 16, NULL, &err), *bound = text_format("\n%s\n", job.folder),
+                    *mount = text_format("--container-mounts=%s:%s\n", job.folder, job.folder),
+                    *log = text_format("--output=\"%s/jobs", folder), *task = text_format("\njobs\ntask\n%s\n", job.folder);
+        assert_non_null(strstr(words, i ? mount : bound));
+        assert_non_null(strstr(words, task));
+        assert_null(strstr(text_get(&t), log));
+        assert_non_null(strstr(text_get(&t), "/a b%%j/"));
+    }
+}
+
+static void put_program(const char *name, const char *text)
+{
+    SCOPED char *path = text_format("bin/%s", name);
+    put(path, text);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+static void queue(struct job *job, const char *lines)
+{
+    struct error err = {0};
+    put("queue", lines);
+    if (!job->engine->poll(job, &err))
+        fail_msg("%s", err.text);
+}
+
+/* Ids of a forgotten job, which Slurm gives to another; and a task that Slurm holds because its start failed: nothing of another is taken
+ * or cancelled, and the held task is replaced. */
+static void the_queue_of_slurm(void **state)
+{
+    SCOPED_BY(job_free) struct job job = {0};
+    SCOPED char *path = text_format("%s/bin:%s", folder, getenv("PATH")), *before = xstrdup(getenv("PATH"));
+    struct error err = {0};
+    bool wanted[7] = {[1] = true, [2] = true};
+    put_program("squeue", "#!/bin/sh\ncat queue\n");
+    put_program("scancel", "#!/bin/sh\necho \"$*\" >>cancelled\n");
+    put_program("sbatch", "#!/bin/sh\necho \"$*\" >>submitted\necho 18\n");
+    put_program("scontrol", "#!/bin/sh\necho; echo 'MaxArraySize = 1001'\n");
+    setenv("PATH", path, 1);
+    job_of(&job, "slurm", "emu");
+    assert_true(job_add_id(&job, "17+0", &err));
+    SCOPED char *lines = text_format("17|1|RUNNING|n1|bench-%s|None\n17|2|PENDING||bench-%s|launch failed requeued held\n"
+                                     "17|3|PENDING||bench-%s|launch_failed_requeued_held\n17|4|RUNNING|n2|theirs|None\n"
+                                     "17|5|PENDING||bench-%s|Nodes required for job are DOWN, DRAINED or reserved\n",
+                                     job.id, job.id, job.id, job.id);
+    queue(&job, lines);
+    const enum engine_state states[] = {ENGINE_RUNNING, ENGINE_NONE, ENGINE_NONE, ENGINE_NONE, ENGINE_PENDING};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        assert_int_equal(job.shard[i].task, states[i]);
+    assert_non_null(strstr(job.shard[4].why, "down, drained"));
+    assert_true(job.engine->submit(&job, wanted, &err) && job.engine->cancel(&job, -1, &err));
+    SCOPED char *cancelled = file_read("cancelled", 4096, NULL, &err), *submitted = file_read("submitted", 4096, NULL, &err),
+                *expected = text_format("--name=bench-%s 17_2\n--name=bench-%s 17_3\n--name=bench-%s 17 18\n", job.id, job.id, job.id);
+    assert_string_equal(cancelled, expected);
+    assert_non_null(strstr(submitted, "--array=2-3 "));
+    queue(&job, "");
+    assert_true(job.engine->submit(&job, wanted, &err)); /* that task is gone */
+    SCOPED char *again = file_read("cancelled", 4096, NULL, &err);
+    assert_string_equal(again, expected);
+    setenv("PATH", before, 1);
+}
+
 static void takes_the_files_that_a_scenario_names(void **state)
 {
     SCOPED_BY(job_free) struct job job = {0};
@@ -468,6 +546,8 @@ int main(void)
         TEST(words_of_on),
         TEST(system_files),
         TEST(the_script_of_slurm),
+        TEST(odd_names_in_scripts),
+        TEST(the_queue_of_slurm),
         TEST(takes_the_files_that_a_scenario_names),
         TEST(packs_what_a_task_reads),
         TEST(what_landed),

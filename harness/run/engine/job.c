@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "run/engine/engine.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -42,6 +43,8 @@ bool job_make(struct job *job, const struct engine *engine, json_t *keys, const 
     gethostname(host, sizeof host - 1);
     *job = (struct job){.engine = engine, .keys = keys, .facts = json_object()};
     job->id = text_format("%s-%04x", scenario, drawn & 0xffff);
+    for (char *c = job->id; *c; c++) /* a name for engines, paths and the shell */
+        *c = isalnum((unsigned char)*c) || *c == '_' || *c == '.' ? *c : '-';
     SCOPED char *made = file_join(base ? base : dir, job->id), *here = realpath(".", NULL);
     if (!here)
         return error_set(err, ERROR_ENVIRONMENT, "the current folder is gone");

@@ -16,6 +16,12 @@ static bool k8s_check(struct job *job, struct error *err)
         return error_set(err, ERROR_USAGE, "--on k8s:image=IMAGE,claim=CLAIM is expected: an image with glibc 2.34 or newer");
     if (!job_key(job, "claim"))
         return error_set(err, ERROR_USAGE, "--on k8s:claim=CLAIM is expected: the PersistentVolumeClaim that holds folder=");
+    const char *mount = job_key(job, "mount");
+    size_t n = mount ? strlen(mount) : 0;
+    while (n > 1 && mount[n - 1] == '/')
+        n--;
+    if (mount && (*mount != '/' || strncmp(job->folder, mount, n) || (n > 1 && job->folder[n] != '/')))
+        return error_set(err, ERROR_USAGE, "mount=%.80s: pods look for the job in %s, which is not below it: folder=", mount, job->folder);
     if (counters && strcmp(counters, "yes") && strcmp(counters, "no"))
         return error_set(err, ERROR_USAGE, "counters=%.60s: yes or no is expected", counters);
     return true;

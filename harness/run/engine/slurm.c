@@ -58,13 +58,25 @@ void slurm_words(const struct job *job, const char *before, const char *after, s
     }
 }
 
+static char *job_name(const struct job *job)
+{
+    return text_format("bench-%s", job->id);
+}
+
 static bool slurm_script(struct job *job, int first, struct text *t, struct error *err)
 {
     const char *modules = job_key(job, "modules"), *container = job_key(job, "container");
     text_addf(t, "#!/bin/%s\n", modules ? "bash -l" : "sh");
-    text_addf(t, "#SBATCH --job-name=bench-%s\n", job->id);
+    SCOPED char *name = job_name(job);
+    text_addf(t, "#SBATCH --job-name=%s\n", name);
     text_addf(t, "#SBATCH --array=1-%d\n", job->shards - first); /* of all shards; submit_array names those that are wanted */
-    text_addf(t, "#SBATCH --output=\"%s/logs/slurm-%%A_%%a.out\"\n", job->folder);
+    text_add(t, "#SBATCH --output=\"");
+    for (const char *c = job->folder; *c; c++) {
+        text_add_bytes(t, c, 1);
+        if (*c == '%') /* else Slurm replaces %j and the like */
+            text_add(t, "%");
+    }
+    text_add(t, "/logs/slurm-%A_%a.out\"\n");
     text_add(t, "#SBATCH --open-mode=append\n"); /* a requeued task would empty it */
     text_add(t, "#SBATCH --requeue\n");
     text_addf(t, "#SBATCH --signal=B:TERM@%d\n", LIMIT_LEAD_S);
@@ -72,13 +84,18 @@ static bool slurm_script(struct job *job, int first, struct text *t, struct erro
     job_setup(job, "\n", t);
     text_add(t, "exec ");
     if (container && !strncmp(container, "apptainer:", 10)) {
-        text_addf(t, "apptainer exec --nv --bind %s ", job->folder);
+        text_add(t, "apptainer exec --nv --bind ");
+        text_add_word(t, job->folder);
+        text_add(t, " ");
         text_add_word(t, container + 10);
         text_add(t, " ");
     } else if (container) {
+        SCOPED char *mounts = text_format("%s:%s", job->folder, job->folder);
         text_add(t, "srun --container-image=");
         text_add_word(t, container + 6);
-        text_addf(t, " --container-mounts=%s:%s ", job->folder, job->folder);
+        text_add(t, " --container-mounts=");
+        text_add_word(t, mounts);
+        text_add(t, " ");
     }
     SCOPED char *index = first ? text_format("$((SLURM_ARRAY_TASK_ID + %d))", first) : xstrdup("$SLURM_ARRAY_TASK_ID");
     job_command(job, index, t);
@@ -126,11 +143,39 @@ static bool submit_array(struct job *job, int first, const char *indexes, struct
     return job_add_id(job, stored, err);
 }
 
+static void add_ids(const struct job *job, struct text *t)
+{
+    const json_t *ids = json_object_get(job->facts, "ids");
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        const char *id = json_string_value(json_array_get(ids, i));
+        text_addf(t, "%s%.*s", t->len ? "," : "", (int)strcspn(id, "+"), id);
+    }
+}
+
+static bool slurm_cancel(struct job *job, int shard, struct error *err)
+{
+    SCOPED_TEXT ids = {0}, out = {0};
+    if (shard < 0)
+        add_ids(job, &ids);
+    else
+        text_add(&ids, job->shard[shard - 1].name);
+    if (!ids.len)
+        return true;
+    for (char *c = ids.data; *c; c++)
+        *c = *c == ',' ? ' ' : *c;
+    SCOPED char *name = job_name(job), *line = text_format("scancel --name=%s %s", name, text_get(&ids));
+    int code = engine_shell(line, ASK_S, &out, err);
+    return !code || (code > 0 && error_set(err, ERROR_ENVIRONMENT, "scancel: %.500s", text_get(&out)));
+}
+
 static bool slurm_submit(struct job *job, const bool *wanted, struct error *err)
 {
     int most = index_max(err);
     if (!most)
         return false;
+    for (int i = 0; i < job->shards; i++)
+        if (wanted[i] && job->shard[i].name[0]) /* Slurm holds its task */
+            slurm_cancel(job, i + 1, NULL);
     for (int first = 0; first < job->shards; first += most) {
         SCOPED_TEXT indexes = {0};
         add_indexes(job, wanted, first, most, &indexes);
@@ -138,6 +183,16 @@ static bool slurm_submit(struct job *job, const bool *wanted, struct error *err)
             return false;
     }
     return true;
+}
+
+#define HELD_AFTER_FAILURE "launch_failed_requeued_held"
+
+/* Slurm 22.05 writes some reasons with blanks, later ones with underscores. */
+static bool is_reason(const char *reason, const char *known)
+{
+    while (*known && (*reason == *known || (*reason == ' ' && *known == '_')))
+        reason++, known++;
+    return !*known;
 }
 
 /* Slurm's reasons, from its manual of squeue (JOB REASON CODES). */
@@ -153,7 +208,7 @@ static void say_reason(const char *reason, char *to, size_t bytes)
         {"JobArrayTaskLimit", "as many of its tasks run as parallel= allows"},
         {"JobHeldUser", "held by its user: scontrol release"},
         {"JobHeldAdmin", "held by an administrator"},
-        {"launch_failed_requeued_held", "its start failed, so Slurm holds it: scontrol release, after a look at slurmd's log"},
+        {HELD_AFTER_FAILURE, "its start failed, so Slurm holds it: see slurmd's log"},
         {"PartitionDown", "the partition is down"},
         {"PartitionInactive", "the partition is inactive"},
         {"PartitionTimeLimit", "time= is longer than the partition allows"},
@@ -170,7 +225,7 @@ static void say_reason(const char *reason, char *to, size_t bytes)
         {"SystemFailure", "Slurm, the network or a file system failed"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strncmp(reason, known[i].reason, strlen(known[i].reason))) {
+        if (is_reason(reason, known[i].reason)) {
             snprintf(to, bytes, "%s (%s)", known[i].words, reason);
             return;
         }
@@ -180,12 +235,14 @@ static void say_reason(const char *reason, char *to, size_t bytes)
     snprintf(to, bytes, limit ? "a limit of the account, QOS or partition is reached (%s)" : "%s", reason);
 }
 
-/* "17_3" of array 17 whose first shard is `first` + 1. */
+/* "17_3" of array 17 whose first shard is `first` + 1. A job of another name has got the id of one that Slurm has forgotten. */
 static void take_line(struct job *job, char *line)
 {
-    char *rest = line, *array = strsep(&rest, "|"), *index = strsep(&rest, "|"), *state = strsep(&rest, "|"), *node = strsep(&rest, "|");
+    char *rest = line, *array = strsep(&rest, "|"), *index = strsep(&rest, "|"), *state = strsep(&rest, "|"), *node = strsep(&rest, "|"),
+         *name = strsep(&rest, "|");
     const json_t *ids = json_object_get(job->facts, "ids");
-    if (!rest)
+    SCOPED char *own = job_name(job);
+    if (!rest || strcmp(name, own))
         return;
     for (size_t i = 0; i < json_array_size(ids); i++) {
         const char *id = json_string_value(json_array_get(ids, i)), *plus = strchr(id, '+');
@@ -199,6 +256,11 @@ static void take_line(struct job *job, char *line)
             return;
         bool waits = !strcmp(state, "PENDING") || !strcmp(state, "REQUEUED") || !strcmp(state, "REQUEUE_HOLD") ||
                      !strcmp(state, "SPECIAL_EXIT") || !strcmp(state, "REQUEUE_FED");
+        if (waits && is_reason(rest, HELD_AFTER_FAILURE)) { /* it would never start: slurm_submit replaces it */
+            if (s->task == ENGINE_NONE)
+                snprintf(s->name, sizeof s->name, "%s_%s", array, index);
+            return;
+        }
         s->task = waits ? ENGINE_PENDING : ENGINE_RUNNING;
         snprintf(s->where, sizeof s->where, "%s", node);
         snprintf(s->name, sizeof s->name, "%s_%s", array, index);
@@ -209,29 +271,20 @@ static void take_line(struct job *job, char *line)
     }
 }
 
-static void add_ids(const struct job *job, struct text *t)
-{
-    const json_t *ids = json_object_get(job->facts, "ids");
-    for (size_t i = 0; i < json_array_size(ids); i++) {
-        const char *id = json_string_value(json_array_get(ids, i));
-        text_addf(t, "%s%.*s", t->len ? "," : "", (int)strcspn(id, "+"), id);
-    }
-}
-
 static bool slurm_poll(struct job *job, struct error *err)
 {
     SCOPED_TEXT ids = {0}, out = {0};
     add_ids(job, &ids);
     if (!ids.len)
         return true;
-    const char *const argv[] = {"squeue", "-h", "-r", "-j", text_get(&ids), "-o", "%F|%K|%T|%N|%r", NULL};
+    const char *const argv[] = {"squeue", "-h", "-r", "-j", text_get(&ids), "-o", "%F|%K|%T|%N|%j|%r", NULL};
     int code = engine_ask(argv, ASK_S, &out, err);
     bool forgotten = code > 0 && strstr(text_get(&out), "Invalid job id");
     if (code < 0 || (code && !forgotten)) /* of nothing that is not known may be said that it is gone */
         return code >= 0 ? error_set(err, ERROR_ENVIRONMENT, "squeue: %.200s", text_get(&out)) : false;
     for (int i = 0; i < job->shards; i++) {
         job->shard[i].task = ENGINE_NONE;
-        job->shard[i].why[0] = 0;
+        job->shard[i].why[0] = job->shard[i].name[0] = 0;
     }
     if (forgotten)
         return true;
@@ -260,22 +313,6 @@ static bool slurm_fetch(struct job *job, int shard, struct error *err)
 {
     SCOPED_TEXT t = {0};
     return slurm_logs(job, shard, &t, err) && job_unwrap(job, shard, text_get(&t), err);
-}
-
-static bool slurm_cancel(struct job *job, int shard, struct error *err)
-{
-    SCOPED_TEXT ids = {0}, out = {0};
-    if (shard < 0)
-        add_ids(job, &ids);
-    else
-        text_add(&ids, job->shard[shard - 1].name);
-    if (!ids.len)
-        return true;
-    for (char *c = ids.data; *c; c++)
-        *c = *c == ',' ? ' ' : *c;
-    SCOPED char *line = text_format("scancel %s", text_get(&ids));
-    int code = engine_shell(line, ASK_S, &out, err);
-    return !code || (code > 0 && error_set(err, ERROR_ENVIRONMENT, "scancel: %.500s", text_get(&out)));
 }
 
 const struct engine engine_slurm = {"slurm",    "an array of jobs", slurm_check, slurm_script, slurm_submit,
