@@ -1,7 +1,6 @@
 /* What a kernel costs under other launch bounds, for bench compile and bench why --measure. */
 #include "base/text.h"
 #include "cli/cli.h"
-#include "device/compile/compile.h"
 
 /* One line for each launch bound. */
 void cli_print_launch_bounds(struct text *t, const struct register_point *points, int count)

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "op/mask/change.h"
-#include "op/op.h"
 #include "op/mask/mask.h"
 #include "report/view/number.h"
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "device/chip/floor.h"
-#include "op/op_file.h"
 #include "op/file/values.h"
 #include "op/mask/mask.h"
 #include "report/form/document.h"

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/jobs.h"
-#include "kernel/variant.h"
 #include <stdlib.h>
 #include <string.h>
 

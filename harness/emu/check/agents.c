@@ -1,6 +1,5 @@
 #include "emu/check/agents.h"
 #include "base/text.h"
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
 #include "emu/check/races.h"

@@ -1,9 +1,7 @@
 /* emu/check/dsmem: races between the blocks of a cluster in one another's shared memory. */
 #include "emu/check/agents.h"
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
-#include "emu/check/races.h"
 
 /* ---- races between blocks ---- */
 #define DSMEM_STRONG 16u

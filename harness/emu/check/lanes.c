@@ -1,5 +1,4 @@
 /* emu/check/lanes: order between the lanes of one warp. */
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/races.h"
 #include "emu/handlers.h"

@@ -1,6 +1,5 @@
 /* emu/check/order: what orders accesses to global memory: barriers in a block; fences, releases and acquires between blocks. */
 #include "base/text.h"
-#include "emu/check/agents.h"
 #include "emu/check/races.h"
 #include <stdlib.h>
 #include <string.h>

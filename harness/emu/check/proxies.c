@@ -1,6 +1,5 @@
 /* emu/check/proxies: checks what bulk copies and wgmma do in shared memory against the warps' accesses: order, lanes, proxy fences. */
 #include "emu/check/agents.h"
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
 #include <string.h>

@@ -2,8 +2,6 @@
 #include "emu/check/agents.h"
 #include "base/large.h"
 #include "base/text.h"
-#include "emu/check/report.h"
-#include "emu/check/shadow.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* emu/check/report: adds findings to the launch's table of reports. */
 #include "emu/check/report.h"
-#include "emu/check/shadow.h"
 #include "emu/handlers.h"
 #include "base/text.h"
 #include <stdio.h>

@@ -1,4 +1,3 @@
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/agents.h"
 #include "emu/check/dsmem.h"

@@ -1,8 +1,6 @@
 #include "emu/async.h"
 #include "base/text.h"
 #include "emu/check/agents.h"
-#include "emu/check/report.h"
-#include "emu/check/shadow.h"
 #include "emu/check/copies.h"
 #include "emu/check/dsmem.h"
 #include <string.h>

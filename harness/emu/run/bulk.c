@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "emu/check/agents.h"
 #include "emu/async.h"
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/dsmem.h"
 #include "emu/check/races.h"

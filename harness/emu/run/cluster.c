@@ -1,7 +1,5 @@
 #include "emu/async.h"
 #include "emu/check/dsmem.h"
-#include "emu/check/agents.h"
-#include "emu/check/report.h"
 #include "emu/check/races.h"
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* emu/run/jit_lanes: AVX-512 code for lane-wise operations, of 16 lanes at a time. */
-#include "emu/handlers.h"
 #include "emu/ops.h"
 #include "emu/run/jit.h"
 

@@ -1,9 +1,7 @@
 /* emu/run/tcgen05: the products of tensor memory: instruction descriptors, operands, layouts, and the sums that are not those of
  * tensor_sum.h. */
 #include "base/dtype.h"
-#include "emu/check/report.h"
 #include "emu/convert.h"
-#include "emu/run/tensor_sum.h"
 #include "emu/tensor.h"
 #include "emu/tensor_memory.h"
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "emu/async.h"
 #include "emu/check/agents.h"
-#include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* A step `stages:`: the stages of an op cut into launches (op/stage/stage.h, kernels/include/stage/chain.cuh). */
 #include "kernel/bind/bind.h"
 #include "base/text.h"
-#include "op/op_file.h"
 #include "op/stage/stage.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* `bench new`: a head from a kernel's own signature, every line explained. */
 #include "kernel/head/head.h"
-#include "kernel/variant.h"
 #include "kernel/new/new.h"
 #include "base/text.h"
 #include <ctype.h>

@@ -1,6 +1,5 @@
 #include "measure/count/blocks_private.h"
 #include "base/text.h"
-#include "op/op.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Which groups of a launch are looked at for what they write (measure/trust/layer_values). */
 #include "measure/count/blocks_private.h"
-#include "op/op.h"
 #include <math.h>
 
 #define LOOK 4e5      /* of the groups whose results are looked at */

@@ -1,10 +1,7 @@
 /* The buffers of a rig: allocates them, finds them by purpose, releases them. */
 #include "base/text.h"
-#include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
 #include "measure/rig/buffer_pool.h"
-#include "op/chain/chain.h"
-#include "op/mask/mask.h"
 #include <stdio.h>
 
 int rig_views(const struct rig *rig)

@@ -1,6 +1,5 @@
 /* Data that code can keep from launch to launch outside of its buffers: variables of its module, memory that it allocates itself. */
 #include "device/compile/cubin.h"
-#include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
 #include "device/ptx/query.h"
 #include <stdlib.h>

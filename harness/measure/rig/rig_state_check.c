@@ -1,6 +1,5 @@
 /* Checks whether a launch changes data that the row keeps: variables of its modules, and prepared data. */
 #include "base/hash.h"
-#include "device/compile/cubin.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "base/order.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "op/reference/generate.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

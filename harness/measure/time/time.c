@@ -2,7 +2,6 @@
  * baseline, and checked again at the end. */
 #include "base/text.h"
 #include "measure/time/sample.h"
-#include "op/chain/chain.h"
 #include "base/stats/estimate.h"
 #include "op/file/ops.h"
 #include "measure/time/group.h"

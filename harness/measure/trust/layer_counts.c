@@ -4,7 +4,6 @@
 #include "measure/count/code.h"
 #include "measure/trust/failure.h"
 #include "measure/trust/layer_values.h"
-#include "op/op_file.h"
 #include "op/reference/data.h"
 #include "store/family.h"
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "measure/verify/reference.h"
 #include "measure/verify/verify.h"
 #include "op/mask/mask.h"
-#include "op/op_file.h"
 #include "op/reference/data.h"
 #include "op/reference/generate.h"
 #include "op/shape.h"

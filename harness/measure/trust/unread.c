@@ -3,7 +3,6 @@
 #include "measure/verify/data.h"
 #include "measure/verify/reference.h"
 #include "measure/verify/verify_private.h"
-#include "op/op_file.h"
 #include "op/reference/data.h"
 #include "op/reference/generate.h"
 #include <math.h>

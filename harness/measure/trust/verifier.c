@@ -8,7 +8,6 @@
 #include "measure/rig/compile_facts.h"
 #include "measure/trust/input_guard.h"
 #include "measure/trust/unread.h"
-#include "op/reference/data.h"
 #include "store/family.h"
 #include <math.h>
 #include <stdlib.h>

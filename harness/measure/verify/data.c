@@ -2,8 +2,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "measure/verify/reference.h"
-#include "op/chain/chain.h"
-#include "op/op_file.h"
 #include "op/reference/data.h"
 #include <stdlib.h>
 #include <string.h>

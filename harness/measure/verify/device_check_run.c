@@ -4,16 +4,11 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/verify/device_check_private.h"
-#include "measure/verify/reference.h"
 #include "op/reference/bound.h"
-#include "op/chain/chain.h"
 #include "op/epilogue.h"
-#include "op/op_file.h"
 #include "op/formula.h"
-#include "op/reference/generate.h"
 #include "op/shape.h"
 #include "op/reference/data.h"
-#include "op/mask/mask.h"
 #include "op/reach.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * critical path. Never runs during a timing, including that of ceilings. The data occupy part of the device's memory until data_get
  * takes them; an error that occurs here recurs there. */
 #include "measure/verify/prefetch_data.h"
-#include "op/chain/chain.h"
 #include <stdlib.h>
 
 struct early_case {

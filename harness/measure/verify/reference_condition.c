@@ -1,7 +1,6 @@
 /* How results react to roundings of the inputs, measured with the reference itself: bench computes it again from slightly different inputs.
  * A kernel whose result is exact for inputs close to its own is right (backward stability), however ill-conditioned the op is there. */
 #include "measure/verify/reference.h"
-#include "op/op_file.h"
 #include "op/random.h"
 #include "op/reference/bound.h"
 #include "op/reference/data.h"

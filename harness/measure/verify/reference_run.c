@@ -1,13 +1,10 @@
 /* One launch of a reference kernel: its buffers, arguments, blocks and time limit. */
-#include "measure/verify/reference.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/verify/reference_private.h"
-#include "op/chain/chain.h"
 #include "op/op_file.h"
 #include "op/reference/bound.h"
-#include "op/stage/stage.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "op/mask/mask.h"
 #include "op/convert.h"
 #include "op/random.h"
-#include "op/op_file.h"
 #include "op/reach.h"
 #include "op/shape.h"
 #include "op/weights.h"

@@ -1,6 +1,5 @@
 /* Draws nearby shapes for a row: the same op, types, layouts, filter and epilogue on images of other sizes, with other batch sizes and, if
  * its code stays the same, other channels. nearby_file.c does the same for ops with tensors of their own. */
-#include "op/op_file.h"
 #include "op/reference/generate.h"
 #include "plan/rows/private.h"
 #include "kernel/bind/variant_bind.h"

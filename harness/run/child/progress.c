@@ -1,6 +1,5 @@
 #include "run/child/progress.h"
 #include "base/spec.h"
-#include "device/device.h"
 #include "device/nvtx.h"
 #include "run/message/verb.h"
 #include "run/message/wire.h"

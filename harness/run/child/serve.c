@@ -2,7 +2,6 @@
 #include "base/crash.h"
 #include "base/spec.h"
 #include "base/text.h"
-#include "op/chain/chain.h"
 #include "plan/rows/choose.h"
 #include "run/child/devices.h"
 #include "measure/verify/prefetch_data.h"
