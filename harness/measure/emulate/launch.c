@@ -14,20 +14,13 @@
 /* ---- the launch ---- */
 static bool three(const struct emulation *e, const struct node *n, const char *what, int64_t max, uint32_t out[3], struct error *err)
 {
+    int count = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
     int64_t v;
     out[0] = out[1] = out[2] = 1;
-    if (!n)
-        return true;
-    if (n->kind != NODE_LIST) {
-        if (!emulate_int(e, n, what, 1, max, &v, err))
-            return false;
-        out[0] = (uint32_t)v;
-        return true;
-    }
-    if (n->count < 1 || n->count > 3)
+    if (n && (count < 1 || count > 3))
         return node_error(n, err, "%s must have one to three numbers", what);
-    for (int i = 0; i < n->count; i++) {
-        if (!emulate_int(e, n->items[i], what, 1, max, &v, err))
+    for (int i = 0; i < count; i++) {
+        if (!emulate_int(e, n->kind == NODE_LIST ? n->items[i] : n, what, 1, max, &v, err))
             return false;
         out[i] = (uint32_t)v;
     }
@@ -130,13 +123,13 @@ static bool fill_numbers(struct emulation *e, const struct node *data, const str
     return ok;
 }
 
-static bool fill_word(const struct node *data, const struct buffer_wanted *b, uint64_t seed, void *host, bool *none, struct error *err)
+static bool fill_word(const struct node *data, struct buffer_wanted *b, uint64_t seed, void *host, struct error *err)
 {
     static const char *const words[] = {"zeros", "ones", "index", "random", "none", NULL};
     int word = data ? node_word(data, "data", words, err) : 0;
     if (word < 0)
         return false;
-    *none = word == 4;
+    b->none = word == 4;
     bool real = !dtype_is_whole(b->type);
     for (int64_t i = 0; i < b->count && word < 4; i++) {
         double v = word == 1   ? 1
@@ -148,22 +141,22 @@ static bool fill_word(const struct node *data, const struct buffer_wanted *b, ui
     return true;
 }
 
-/* The initial bytes of a buffer, as its key `data` describes them. NULL with *none set: bench writes nothing; NULL without: err says why.
- */
-static void *emulate_launch_fill(struct emulation *e, const struct node *n, const struct buffer_wanted *b, bool *none, struct error *err)
+/* Writes the initial bytes of a buffer, as its key `data` describes them, and returns them; with `none` it writes nothing. NULL: err. */
+static void *fill(struct emulation *e, const struct node *n, struct buffer_wanted *b, struct error *err)
 {
     const struct node *data = node_get(n, "data");
     int64_t seed = 1;
-    *none = false;
     if (node_get(n, "seed") && !node_int(node_get(n, "seed"), "seed", 0, INT64_MAX, &seed, err))
         return NULL;
-    void *host = calloc(1, dtype_size(b->type, (size_t)b->count));
+    size_t bytes = dtype_size(b->type, (size_t)b->count);
+    void *host = calloc(1, bytes);
     if (!host) {
-        error_set(err, ERROR_ENVIRONMENT, "no memory for %zu bytes of '%s'", dtype_size(b->type, (size_t)b->count), b->name);
+        error_set(err, ERROR_ENVIRONMENT, "no memory for %zu bytes of '%s'", bytes, b->name);
         return NULL;
     }
-    if (is_npy(data) || (data && data->kind == NODE_LIST && data->count > 0) ? fill_numbers(e, data, b, host, err)
-                                                                             : fill_word(data, b, (uint64_t)seed, host, none, err))
+    bool numbers = is_npy(data) || (data && data->kind == NODE_LIST && data->count > 0);
+    if ((numbers ? fill_numbers(e, data, b, host, err) : fill_word(data, b, (uint64_t)seed, host, err)) &&
+        (b->none || emu_device.write(&e->dev, b->address, host, bytes, err)))
         return host;
     free(host);
     return NULL;
@@ -252,8 +245,8 @@ bool emulate_fill_buffers(struct emulation *e, struct error *err)
     for (int i = 0; ok && i < e->argument_buffers; i++) {
         struct buffer_wanted *b = &e->buffers[i];
         b->address = emulate_address(&e->kernel, i);
-        void *host = emulate_launch_fill(e, b->node, b, &b->none, err);
-        ok = host && (b->none || emu_device.write(&e->dev, b->address, host, dtype_size(b->type, (size_t)b->count), err));
+        void *host = fill(e, b->node, b, err);
+        ok = host;
         b->initial = kept ? host : NULL;
         if (!kept)
             free(host);
@@ -279,9 +272,8 @@ static bool fill_symbol(struct emulation *e, struct launched *l, const char *nam
         return false;
     if (!node_get(n, "data"))
         return true;
-    bool none;
-    SCOPED void *host = emulate_launch_fill(e, n, b, &none, err);
-    return host && (none || emu_device.write(&e->dev, b->address, host, dtype_size(b->type, (size_t)b->count), err));
+    SCOPED void *host = fill(e, n, b, err);
+    return host;
 }
 
 bool emulate_fill_symbols(struct emulation *e, struct launched *l, bool add, struct error *err)
