@@ -1,6 +1,6 @@
-/* base/scales: numbers of sizes so different that an error of the large ones says nothing about the small ones: attention scores beside a
- * mask of -1e9. A tensor's magnitudes are of one scale unless a gap of SCALE_GAP powers of two lies between them, or one of
- * SCALE_GAP_OF_MANY above many of them: results of one kind fill such a gap. */
+/* base/scales: finds numbers of very different sizes in one tensor, such as attention scores beside a mask of -1e9. An error of the large
+ * ones says nothing about the small ones. A tensor has two scales if a gap of SCALE_GAP powers of two separates its magnitudes, or a gap
+ * of SCALE_GAP_OF_MANY above many of them. Results of one kind fill such a gap. */
 #pragma once
 
 #include <stddef.h>

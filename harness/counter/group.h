@@ -34,8 +34,8 @@
  * `state`: the value is the share of a warp's time in that state, and is called stall_STATE: reports sort and compare a row's states.
  * `gain`: at most this share of the time (in per cent) would be saved if the rule's cause went away and all else stayed. Of a list, the
  * first formula whose names are known. `gain: none`: cannot be estimated; the rule ranks after those that can. No gain is more than the
- * row is above its own speed of light. `unit`: from the limit `idle` on, the rule ranks before those that name no busy unit: what would
- * only keep a unit busier comes after the unit that is.
+ * row is above its own speed of light. `unit`: if the share is at least the limit `idle`, the rule ranks before rules that name no busy
+ * unit, because a busy unit limits the row more than a cause that keeps a unit idle.
  * A percentage is 0 to 100, as in ncu. If two groups of a set define one value name, both must mean the same. */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* emu/exec: the data of the interpreter: decoded instructions, programs, warps, blocks, runners.
  *
  * A warp is a plain struct, and each handler returns the next instruction or NULL, so that a warp can be left and resumed at any
- * instruction. Lanes that diverge form fragments. Of a warp's fragments the one whose basic block comes first in a loop-aware order runs;
- * fragments that reach the start of the same block merge, so lanes reconverge at the earliest point. */
+ * instruction. Lanes that diverge form fragments. The fragment whose basic block comes first in a loop-aware order runs. Fragments that
+ * reach the start of the same block merge, so lanes reconverge at the earliest point. */
 #pragma once
 
 #include "device/chip/chip.h"

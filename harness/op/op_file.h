@@ -72,7 +72,7 @@ struct op_file {
     int arg_count;
     const char **symbol_names; /* NULL-terminated */
     /* An op of images: the formula of an output; the magnitude that its errors are relative to (NULL: from its terms); the input that it
-     * reads along each axis; the weight of a tap (NULL: 1). If values decide which outputs are sent on: the threshold (NULL: they do not)
+     * reads along each axis; the weight of a tap (NULL: 1); the threshold from which an output is sent on (NULL: all are)
      */
     struct expr *output, *size, *reads[IMAGE_AXES], *weight[IMAGE_AXES], *sent_above;
     const struct op_field *sent_field; /* the field that names the norm; NULL: it is `sent_norm` */

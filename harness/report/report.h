@@ -13,7 +13,7 @@ struct report_style {
     bool whole; /* all of a case that bisection added too, else its rows */
     bool ncu;   /* under each table the names that Nsight Compute has for its columns */
 };
-/* Every case, followed by an empty line: header lines, the table (one line a row, steps indented, wrong rows marked `!` and last), then
+/* Every case, followed by an empty line: header lines, the table (one line per row, steps indented, wrong rows marked `!` and last), then
  * where to look. */
 void report_cases(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The closing line: "594 rows: 349 verified, 63 wrong (1 configuration), 182 infeasible, 0 without a reason   6 min 12 s   exit 4". */
@@ -41,7 +41,7 @@ struct report_run {
 };
 bool report_runs(struct text *t, const struct form *form, const struct report_run *runs, int count, const char *dir, struct error *err);
 #define REPORT_ROWS_WHOLE 800 /* beyond, a row's page is its verdict: a page of ten thousand rows opens in two seconds */
-/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "2.2.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
+/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "2.2.0", "run": {...}, "rows": [...]}. CSV: one line per row, the
  * columns of store/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);

@@ -100,8 +100,9 @@ struct merge_counts {
 };
 bool store_merge(struct store *into, const char *from, struct merge_counts *counts, struct error *err);
 /* Joins the parts of plans that another database has (runs with a plan_hash) into one run a plan. The same part counts once, whatever the
- * order of the calls. A case comes from one part: from the more complete one, then from the one with failed rows, then from the one that
- * began first. Parts whose build, driver, library, compiler, GPU product or clocks differ become a run of their own. All or nothing. */
+ * order of the calls. Each case is taken from one part: the most complete one; of equally complete parts the one with failed rows, then
+ * the one that began first. Parts whose build, driver, library, compiler, GPU product or clocks differ become a run of their own. All or
+ * nothing. */
 struct join_part {
     int64_t run, joined; /* there; here */
     int shard, shards;

@@ -138,9 +138,9 @@ static double pipes(const struct chip *chip, const struct predict_counts *c, dou
     return fmax(issue, fmax(special, f64));
 }
 
-/* How long SMs have blocks, and how many: `filled` of their places until the last block ends. SMs of equal blocks that only wait end nearer
- * together than SMs that share their work among more or fewer blocks. Where blocks end sooner than the chip launches new ones, places stay
- * empty. */
+/* How long SMs have blocks, and how many: until the last block ends, the share `filled` of their block slots is in use. SMs whose blocks
+ * are equal and only wait end at nearly the same time; SMs that divide their work among more or fewer blocks do not. If blocks end sooner
+ * than the chip launches new ones, slots stay empty. */
 static void put_residence(const struct predict_counts *c, struct prediction *out, double sms, double uneven, double filled,
                           double launch_ns, double blocks_ns)
 {

@@ -1,4 +1,4 @@
-/* Compiled items on disk: one file an item in the cache, many in a bundle. Each item carries a checksum: a damaged one is as good as
+/* Compiled items on disk: one file per item in the cache, many in a bundle. Each item carries a checksum: a damaged one is as good as
  * absent. A file is written beside its place under a name of its own and renamed, so that processes and hosts may write one entry at once.
  */
 #include "base/file.h"

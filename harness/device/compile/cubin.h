@@ -42,7 +42,8 @@ bool cubin_image_hash(const void *cubin, size_t bytes, char out[HASH_TEXT], stru
  * a difference is an internal error naming both values. */
 bool cubin_add_log(const char *log, struct kernel_facts *facts, int count, struct error *err);
 /* Spill loads and stores in the machine code by source line of `file` (its base name counts; inlined code counts where it is called from;
- * line 0: from elsewhere), most first. Static: an instruction in a loop counts once. 0 when there are none, or no line table (-lineinfo).
+ * line 0: from elsewhere), most first. Static: an instruction in a loop counts once. Returns 0 if there are none or the cubin has no line
+ * table (-lineinfo).
  * Caller frees. */
 struct spill_line {
     int line, loads, stores;

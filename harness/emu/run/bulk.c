@@ -258,9 +258,9 @@ static bool same_in_all(const struct warp *w, uint32_t ref, bool wide)
     return same;
 }
 
-/* The lanes that send a copy of their own. A store to global memory with the same operands in all lanes is one instruction of the warp, and
- * one copy: on an H200 it takes as long as one lane's. With different operands, and for loads and reductions, the chip handles the lanes
- * one after another. */
+/* Returns the lanes that each start a copy. A store to global memory with the same operands in all lanes is one instruction of the warp,
+ * and one copy: on an H200 it takes as long as that of one lane. With different operands, and for loads and reductions, the chip handles
+ * the lanes one after another. */
 static uint32_t senders(struct warp *w, const struct insn *ip)
 {
     const uint32_t *l = ip->list;

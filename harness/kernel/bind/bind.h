@@ -1,7 +1,7 @@
 /* kernel/bind/bind: the state while one configuration of a head becomes a program. Private to kernel/bind.
  *
- * The parts return false in two cases: a broken head (err is set) or an infeasible configuration (program->reason is set, err is
- * untouched). */
+ * These functions return false in two cases: the head is broken (err is set), or the configuration is infeasible (program->reason is set,
+ * err is untouched). */
 #pragma once
 
 #include "device/chip/chip.h"

@@ -1,4 +1,4 @@
-/* measure/emulate/check: what came out, held to what a launch expects - numbers, an array of NumPy's, or a reference kernel in double -
+/* measure/emulate/check: compares the outputs with what a launch expects - numbers, an array of NumPy's, or a reference kernel in double -
  * and saved. */
 #include "base/file.h"
 #include "base/npy.h"

@@ -104,7 +104,7 @@ char *emulate_plain_name(const char *entry);
 void emulate_text(const struct emulate_result *r, struct text *t);
 void emulate_text_reports(const struct emulate_result *r, struct text *t); /* a line each; nothing when nothing was found */
 void emulate_text_shown(const struct emulate_result *r, struct text *t);
-/* One line a launch, for a sweep; NULL: the headings. */
+/* One line per launch, for a sweep; NULL: the headings. */
 void emulate_text_row(const struct emulate_result *r, struct text *t);
 /* The same as one JSON object (docs/EMU.md); NaN and infinities of buffers are strings. */
 void emulate_json(const struct emulate_result *r, struct text *t);

@@ -1,8 +1,9 @@
 /* Times back-to-back runs in a graph. A row with memory that survives a run (rig_has_state) could find there the results of repeated
  * inputs, or count its runs. For such a row the graph poisons the replica and prepares it anew before each run; a graph without the runs
- * measures that overhead, and bench subtracts it. With two replicas it prepares both, then runs on both, so that only
- * every second run has the gap behind the fills, which runs back to back do not have: the time is at most too long. bench checks the last
- * run on each replica. So that the other runs are checked too, shorter graphs of the same runs, of random lengths, are launched first. */
+ * measures that overhead, and bench subtracts it. With two replicas the graph prepares both, then runs on both. So only every second run
+ * follows the gap after the fills, which back-to-back runs do not have. The measured time can be too long, never too short. bench checks
+ * the last run on each replica. So that the other runs are checked too, shorter graphs of the same runs, of random lengths, are launched
+ * first. */
 #include "measure/time/sample_private.h"
 #include <math.h>
 

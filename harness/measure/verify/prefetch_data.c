@@ -1,6 +1,6 @@
-/* Makes data of cases with their references while compilers work and the device is idle: that takes half of a run's data time off the
- * critical path. Never runs during a timing, including that of ceilings. The data occupy part of the device's memory until data_get
- * takes them; an error that occurs here recurs there. */
+/* Makes the data and references of cases while compilers work and the device is idle, which takes half of a run's data time off the
+ * critical path. It never runs while anything is timed, ceilings included. The data occupy part of the device's memory until data_get
+ * takes them. An error here recurs there. */
 #include "measure/verify/prefetch_data.h"
 #include <stdlib.h>
 

@@ -11,14 +11,21 @@
 #define CHAIN_ROW_LIBRARY "chain/library"
 #define CHAIN_ROW_BEST "chain/best"
 /* A kernel of op chain gets, in addition to input and output:
+ *
  *   filter  all filters one after another, each in logical order (k, c, r, s)
  *   bias    all biases, f32; zeros for a link without one
  *   links   f32, CHAIN_COLUMNS for each link: c, k, source of its input, source of its residual, slope for negative values (1: no
- * activation), first element in filter, first element in bias, 0. A source is 0 for the chain's input, i + 1 for the output of link i, -1
- * for none. and may ask, beside n c h w k p q: runs (links); r s stride pad dilation groups (what all links are convolutions with; 0 when
- * they differ); width (c and k of every link; 0 when they differ); straight (1: each link reads the one before it); back (how many links
- * back a residual comes from at most; that of the chain's input does not count); plain (1: no epilogue beyond bias and either an activation
- * or a residual). */
+ *           activation), first element in filter, first element in bias, 0. A source is 0 for the chain's input, i + 1 for the output of
+ *           link i, -1 for none.
+ *
+ * Beside n c h w k p q, its head may use these symbols:
+ *
+ *   runs      the number of links
+ *   r s stride pad dilation groups   those of all links; 0 when links differ
+ *   width     c and k of every link; 0 when they differ
+ *   straight  1: each link reads the one before it
+ *   back      how many links back a residual comes from at most; that of the chain's input does not count
+ *   plain     1: no epilogue beyond bias and either an activation or a residual */
 #define CHAIN_COLUMNS 8
 /* Values of filter, bias or links for a run of links, malloc'd; `data` has the weights. */
 float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, const struct tensor_role *role,

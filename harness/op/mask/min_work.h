@@ -5,9 +5,9 @@
  * (upsample_conv2d). winograd: m outputs from r taps by m + r - 1 products along each axis (S. Winograd, Arithmetic Complexity of
  * Computations, 1980; Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015: F(2x2, 3x3) 16 for 4 outputs in place of
  * 36, F(4x4, 3x3) 36 for 16 in place of 144), at the largest m that anybody uses, 6; a stride parts the taps into classes that are
- * transformed apart. fft: of a transform of real data half the points are enough, 3 real products each, so 1.5 an output for each class,
- * however large the filter and the tiles. Transforms themselves, which cost more, count nothing. Strassen's method over the channels is
- * left out: no kernel here gains from it. */
+ * transformed apart. fft: half of the points of a transform of real data are enough, with 3 real products each: 1.5 products per output
+ * and class, for any size of filter and tiles. Transforms themselves, which cost more, count nothing. Strassen's method over the channels
+ * is left out: no kernel here gains from it. */
 #pragma once
 
 #include "op/op.h"

@@ -76,9 +76,9 @@ static int64_t gcd(int64_t a, int64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* For values that are only moved or compared: two of eight values are small, down to the least of the type, and one is 0, except in lines
- * of one sign; one of two lines (or values, if there are no lines) is larger: up to the largest of the type, or (SIZES_SQUARED) so that its
- * square is finite. */
+/* For values that are only moved or compared. Of eight values two are small, down to the least of the type, and one is 0, except in lines
+ * of one sign. Every second line (or value, if there are no lines) is larger, up to the largest of the type or, with SIZES_SQUARED, up to
+ * the largest whose square is finite. */
 static float of_any_size(const struct generate_recipe *r, size_t i, float v)
 {
     bool half = r->round_to == DTYPE_F16;

@@ -40,9 +40,9 @@ struct generate_recipe {
 bool generate_lines(const struct work *work, const struct tensor *t, struct draw_lines *lines);
 /* True if no other input is drawn: it is no mask that leaves out others. */
 bool generate_is_alone(const struct work *work, const struct tensor *t);
-/* The input of an op in which one value of each line decides the result, or with work->few one that is summed: its slot, the number and the
- * length of its lines. kind: SWEEP_TIES if results are positions, so that it matters which of two equal values decides, and SWEEP_WHOLE if
- * values are whole numbers, where 0 may decide. False: there is none, or the op's file does not say so. */
+/* Finds the input of an op in which one value of each line decides the result (with work->few: an input that is summed): its slot, and
+ * the number and length of its lines. kind has SWEEP_TIES if results are positions, because then it matters which of two equal values
+ * decides, and SWEEP_WHOLE if values are whole numbers, where 0 may decide. Returns false if the op's file declares no such input. */
 struct generate_selection {
     int slot;
     int64_t count, length;

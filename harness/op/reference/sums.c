@@ -11,8 +11,8 @@ enum { K_BLOCK = 4, Q_BLOCK = 8 };
 #define THREAD_PRODUCTS 500000 /* products per thread, if a row has several threads (op_data_reference_rows) */
 
 /* Products are exact in double (24 + 24 bits), so a fused multiply-add gives the same bits as a multiplication and an addition: this file
- * may contract although the rest of bench is built with -ffp-contract=off. The clones are levels, not makers' names: GCC picks those
- * named by a maker's arch on that maker only. */
+ * may contract although the rest of bench is built with -ffp-contract=off. The clones name instruction-set levels, not processors,
+ * because GCC selects a clone for a named processor on that vendor's machines only. */
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3", "fp-contract=fast")))
 
 typedef double four __attribute__((vector_size(32), aligned(8)));

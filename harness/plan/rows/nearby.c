@@ -40,9 +40,9 @@ static const struct {
 
 static const int eighths[] = {2, 4, 6, 9, 10, 12, 16, 24};
 enum { EIGHTHS = sizeof eighths / sizeof *eighths };
-/* How c and k are drawn. Odd numbers: few layers have them, and they reveal many mistakes. Round ones: multiples of the row's own, or odd
- * multiples of a power of two. Or the row's own, for code that depends on them. A number that the head ties to the row's own is tried last,
- * and alone, while the other may differ. */
+/* How c and k are drawn. Odd numbers reveal many mistakes, because few layers have them. Round numbers are multiples of the row's own, or
+ * odd multiples of a power of two. The row's own numbers are for code that depends on them. If the head ties one of the two to the row's
+ * own, that one is tried last and keeps its value, while the other may differ. */
 enum { STYLES = 3 };
 enum channels { ODD, ROUND, KEPT };
 static const struct {

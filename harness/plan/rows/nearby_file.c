@@ -66,9 +66,9 @@ static int64_t grain_of(int64_t own, int64_t grain)
     return grain;
 }
 
-/* Another value of a real, on the same side of 0 and of 1, within its range: half or double, or for a small one like an epsilon, far more.
- * A kernel with another constant in its place, or with a limit, is wrong there. far: half of the way, in orders of magnitude, to the end of
- * a range that the op's file gives. */
+/* Draws another value of a real field, within its range and on the same side of 0 and of 1. It is half or double the value; a small one,
+ * such as an epsilon, becomes far larger. A kernel that uses a constant instead of the field is wrong there. far: the value lies half of
+ * the way, in orders of magnitude, to the end of the range that the op's file gives. */
 static double real_near(double own, double least, double most, bool up, bool far)
 {
     double end = up ? most : least;
@@ -147,10 +147,10 @@ static double step_of_input(const struct work *own, double *above, double *below
     return step;
 }
 
-/* A mean far from 0 for the values of an op with one drawn input: a kernel that subtracts large numbers (a variance in one pass) is wrong
- * there. If the type has so few bits there that all values would round to one number, the mean is slightly below the middle of two numbers:
- * a few values become the larger one. Not for a product of two such inputs, where every right kernel would have large errors, nor for one
- * with roundings between its steps (`tolerance:`). */
+/* Gives the values of an op with one drawn input a mean far from 0. A kernel that subtracts large numbers (a variance in one pass) is
+ * wrong there. A type of few bits would round all values to one number. Then the mean is slightly below the middle of two numbers, so
+ * that a few values become the larger one. Products of two such inputs and ops with roundings between their steps (`tolerance:`) get no
+ * such mean, because correct kernels would have large errors. */
 static double mean_near(const struct work *own, uint64_t random)
 {
     const struct op_file *f = own->op->file;

@@ -91,9 +91,9 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
     return c;
 }
 
-/* Times grow almost linearly with the density: picks a point slightly beside the interpolated crossing, towards the farther end, so that
- * two more points can bracket it. If the ends are far apart, or the curve is not linear, each point still removes a good part of the
- * bracket. */
+/* Times grow almost linearly with the density. So this picks a point slightly beside the interpolated crossing, towards the farther end;
+ * two more points can then bracket the crossing. If the ends are far apart, or the curve is not linear, each point still removes a good
+ * part of the bracket. */
 static double beside_crossing(const struct crossing_point *low, const struct crossing_point *high)
 {
     double from = low->x, to = high->x, width = to - from;

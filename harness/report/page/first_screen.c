@@ -74,7 +74,7 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     block_text(lead, NULL, NULL, &rest);
 }
 
-/* ---- one line a case ---- */
+/* ---- one line per case ---- */
 
 /* Rows of the case that no sentence covers: "2 failed, 1 not counted". */
 static void not_judged(const struct case_view *c, struct text *t)

@@ -27,9 +27,9 @@ static void add_inside(struct text *t, const struct row *row)
     text_add(t, *before == ',' ? ")" : "");
 }
 
-/* The share of a part in times that were taken alike: of conversions between events in all steps between events, of kernels of isolated
- * rows in the sum of those. Each such time has an overhead that the network's own time lacks, so shares of that could exceed 1. NaN: the
- * part is unknown. */
+/* The share of a part in times that were measured in the same way: conversions timed between events as a share of all steps timed between
+ * events, or kernels of isolated rows as a share of the sum of isolated rows. Each such time has an overhead that the network's own time
+ * lacks, so a share of the network's time could exceed 1. NaN: the part is unknown. */
 static double share_of(const struct row *row, double part_ns, const char *whole, double chain_ns)
 {
     double whole_ns = row_value(row, -1, whole);

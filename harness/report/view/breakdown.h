@@ -2,9 +2,9 @@
  * docs/reference/reports.md, "The time breakdown", defines each part: the row's own roof, other steps, the first finding, SMs without a
  * block, stalls by reason, issuing, what is not explained, and the time between the steps.
  *
- * A stall is split by source line in proportion to the samples of that reason, issuing to the instructions that ran, where the row has them
- * (--source). The split by reason and line is an attribution in proportion, as every profiler's is: it says what the lost time looks like,
- * not what would be gained. */
+ * If the row has source lines (--source), stall time is divided among them in proportion to the samples of that reason, and issue time in
+ * proportion to the executed instructions. As in every profiler, this attribution shows where time was spent, not how much a change would
+ * save. */
 #pragma once
 
 #include "report/view/view.h"

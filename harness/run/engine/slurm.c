@@ -1,6 +1,6 @@
 /* The engine slurm: one array of tasks, a shard each. Knows of Slurm 22.05 to 25: MaxArraySize bounds the index, not the count; squeue and
- * scontrol forget a job MinJobAge (300 s) after its end; sacct needs slurmdbd; a job's exit status is the highest of its tasks. So the
- * queue only tells what waits and runs here, and the parts that landed tell what is done. */
+ * scontrol forget a job MinJobAge (300 s) after its end; sacct needs slurmdbd; a job's exit status is the highest of its tasks. So here
+ * the queue only shows what waits and runs; the parts that tasks handed over show what is done. */
 #include "base/file.h"
 #include "base/spec.h"
 #include "run/engine/engine.h"

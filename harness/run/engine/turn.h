@@ -11,7 +11,7 @@ struct job_turn {
 };
 /* Submits every shard that is not done. */
 bool job_submit(struct job *job, struct error *err);
-/* Reads what landed, asks the engine (every second at first, every 15 s in a long job), takes parts out of outputs, submits lost shards
- * again, and takes tasks of shards that are done off the queue. False: only for errors that end the job; an engine that does not answer is
- * told in job->note. */
+/* Reads the parts that tasks handed over, asks the engine (every second at first, every 15 s in a long job), extracts parts from outputs,
+ * submits lost shards again, and removes tasks of finished shards from the queue. Returns false only for errors that end the job. If the
+ * engine does not answer, job->note says so. */
 bool job_turn(struct job *job, struct job_turn *turn, struct error *err);

@@ -65,8 +65,9 @@ static bool other_counts(const struct fleet *f, const struct gpu *g)
     return f->count == 2 && f->gpus[g == f->gpus].last == FEED_COUNT;
 }
 
-/* At the end both count. So one of two counts most of its rows before, while the other measures; that one counts its rows in one go at the
- * end, while the first runs what is left (is_behind). The one that has the rows first begins: a network of ten seconds may keep the other.
+/* Both GPUs count at the end. So one of them counts most of its rows earlier, while the other measures. The other counts its rows in one
+ * go at the end, while the first runs the remaining ones (is_behind). Whichever has its rows first begins, because a network of ten
+ * seconds may keep the other busy.
  */
 static bool has_turn(const struct fleet *f, struct gpu *g)
 {

@@ -366,9 +366,9 @@ bool session_find(struct session *s, struct error *err)
     bool ok = o->gpus   ? true /* each GPU has a process, which locks it and opens it */
               : o->feed ? hold_known(s, ask.spec, err)
                         : session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
-    /* Processes that open GPUs at the same time wait for each other in the driver (four on two H200 for 1.0 s, one alone 0.3 s). So the
-     * one that measures a GPU's ceilings opens it first, and the worker after that. Before there is a plan, a database that exists may
-     * know them. */
+    /* Processes that open GPUs at the same time wait for each other in the driver: on two H200, four processes take 1.0 s, one alone 0.3
+     * s. So the process that measures a GPU's ceilings opens it first, and the worker opens it afterwards. Before a plan exists, an
+     * existing database may have the ceilings. */
     bool measures = ok && o->feed && (!s->fleet || !store_exists(o->database)) && session_roofs_lacks(s);
     if (measures) {
         s->ceilings = s->worker; /* if there is one, it has listed the GPUs */

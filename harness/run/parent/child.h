@@ -49,8 +49,7 @@ enum child_event child_next_beside(struct child *child, double deadline_s, volat
  * those with pid 0. -1: interrupted, timed out (with a past deadline: no event yet), or none is left. */
 int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted);
 /* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last
- * line on stderr. True: the machine ended it, not the code that ran in it: killed from outside (an OOM killer), out of memory, a limit
- * of the shell. */
+ * line on stderr. Returns true if the machine ended it and not its own code: an OOM killer, a lack of memory, a limit of the shell. */
 bool child_stop(struct child *child, char *how, size_t how_bytes);
 /* In a copy of the process: leaves the worker to the other. */
 void child_leave(struct child *child);

@@ -160,9 +160,9 @@ void session_row_key(const struct session *s, int row, const char *uuid, char ou
 /* Marks the rows first .. last-1 that need no masks: those that another process runs, and those that the previous run hands over, by their
  * keys. [0] is `first`. NULL: none. */
 bool *session_known(const struct session *s, int first, int last, char (*keys)[HASH_TEXT]);
-/* Takes over rows with an unchanged key: of the last run of this shard, which goes on then (*same_run), and of every other run of the
- * database. A case stays on one GPU. Returns how many, -1 on error; notes why the others run again. `stale`: by row, taken over but to be
- * stored again. */
+/* Takes over rows with an unchanged key from the last run of this shard, which then continues (*same_run), and from every other run of
+ * the database. A case stays on one GPU. Returns the number of rows, or -1 on error, and notes why the others run again. `stale`, by row:
+ * taken over, but to be stored again. */
 int session_resume(struct session *s, bool *same_run, bool *stale, struct error *err);
 /* Starts in parallel what the rows will need: the worker, the ceilings, compilers on all cores, then the counting worker. Nothing is
  * timed before all are ready. False: the store failed. */

@@ -1,6 +1,6 @@
 /* bench 1
 op: add
-what: not the op - reads every input element once and writes as many bytes as the output has, in order
+what: a control, not the op - reads every input element once and writes as many bytes as the output has, in order
 check: none
 dtype: {input: [f32, f16, bf16], output: same}
 let:

@@ -1,6 +1,6 @@
 /* bench 1
 op: add
-what: input + second, one thread a vector of elements; any layout, every pixel
+what: input + second, one thread per vector of elements; any layout, every pixel
 dtype: {input: [f32, f16, bf16], output: same}
 let:
   other: second

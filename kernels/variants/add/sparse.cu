@@ -1,12 +1,12 @@
 /* bench 1
 op: add
-what: input + second of the marked pixels only - a warp a word of the mask
+what: input + second of the marked pixels only - one warp per word of the mask
 needs: k * h * w < 2147483648
 layout: {input: NHWC, output: same, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16, bf16], output: same}
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1]}
 params:
-  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
+  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is one warp per pixel, as DeltaCNN has it; auto: as many as its channels need
 let:
   v_max: 16 / size(input)
   v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))

@@ -1,6 +1,6 @@
 /* bench 1
 op: add_constant
-what: one thread an element; any layout
+what: one thread per element; any layout
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same, shift: same}

@@ -36,7 +36,7 @@ where:
   - warps <= 32
   - smem <= smem_per_block_optin
   - cc >= 80
-  - blocks <= 2 * per_sm * sm_count           # tiles of a block: with four, a launch a layer is faster
+  - blocks <= 2 * per_sm * sm_count           # tiles of a block: with four, one launch per layer is faster
 define:
   TYPE: type(input)
   C: width

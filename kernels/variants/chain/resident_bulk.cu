@@ -12,7 +12,7 @@ where:
   - warps <= 32
   - smem <= smem_per_block_optin
   - cc >= 90
-  - blocks <= 2 * per_sm * sm_count           # tiles of a block: with four, a launch a layer is faster
+  - blocks <= 2 * per_sm * sm_count           # tiles of a block: with four, one launch per layer is faster
   - sm_count >= CLUSTER * groups_k
 steps:
   - kernel: run_layers
@@ -32,7 +32,7 @@ steps:
  *    products, and wait there after their stores.
  *
  * It needs sm_90: TMA, and clusters. On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take (older code,
- * reports/networks/edsr_x2_48-h200.md) 102.4 us in the whole network. With two tiles a block it is level with one launch a layer: 157.8 us for two such images, 159.8 us at 64 x 64;
+ * reports/networks/edsr_x2_48-h200.md) 102.4 us in the whole network. With two tiles a block it is level with one launch per layer: 157.8 us for two such images, 159.8 us at 64 x 64;
  * with four it took 306 us at 96 x 96, 0.865 x the library, so it does not claim that (reports/networks/body_sizes-h200.md). Clusters of two were slower, and with
  * clusters of four 128 blocks do not fit the card at once. */
 #include "chain/resident_bulk.cuh"

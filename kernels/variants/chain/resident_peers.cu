@@ -72,7 +72,7 @@ steps:
 /* What changed from resident_bulk, for images so small that a block has one tile: the overhead of a layer beside its products. On 48 x 48 pixels these are a tenth of it.
  *
  *  - The blocks of a tile, each with its channels, are a cluster: they store their outputs directly into each other's halo tile, which takes a fifth of the time through L2. An
- *    mbarrier there counts the bytes. (Plain stores and an arrival with release semantics would wait for all stores of the thread, also those to L2: 600 cycles a layer.) Only
+ *    mbarrier there counts the bytes. (Plain stores and an arrival with release semantics would wait for all stores of the thread, also those to L2: 600 cycles per layer.) Only
  *    what other tiles read goes through L2: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
  *  - Words that go through L2 carry no layer number. A word of four channels is absent while it is four negative zeros, which no output is; so it takes half the bytes of a word
  *    with a number. Each link has a buffer of its own, which the launch clears for the launch after the next: two sets, and the end of a kernel between clearing and writing.

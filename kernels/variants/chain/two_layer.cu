@@ -59,16 +59,16 @@ columns:
  *   producer      the four warps copy the tile's inputs, 12 x 12 marked pixels for 8 x 8 outputs, and find out which of the first layer's outputs are active
  *   first layer   a warpgroup: 10 x 10 outputs of the first layer, 0 where that has none (beside the marks, outside of the image), as planes of 8 channels
  *   second layer  a warpgroup: 8 x 8 outputs
- * one behind another on consecutive tiles. Each warpgroup has its layer's weights in registers, put in the order of the instruction once (order_weights), so that no
- * shared memory has to be free for them.
+ * These stages run at the same time, on consecutive tiles. Each warpgroup has its layer's weights in registers. order_weights puts them into the order of the
+ * instruction once, so that they need no shared memory.
  *
  * The cost is the halo: 100 outputs of the first layer for 64 of the second. In shared memory all rows are 12 pixels apart, so the first layer of an 8 x 8 tile is 118 adjacent
  * columns of a product, of which 18 are unused. If a tile has few active pixels, only the columns and rows that contain them are multiplied.
  *
  * Measured on an H200, 64 -> 64 twice at 720p, f16, cold, each row one graph (reports/gallery/two_layer-h200.csv): blobs of 1, 5 and 20 %
  * of the inputs take 20.3 us, 40.9 us and 103.2 us, sparse_tile twice 27.6 us, 42.0 us and 80.6 us; 0.1 % of single pixels 38.3 us against
- * 43.3 us. Fused and twice sparse_auto cross between 5 and 6.52 % of blobs and between 0.135 and 0.162 % of single pixels; against cuDNN
- * twice between 20 and 100 % of blobs. Its bottleneck is not known: no profile was taken. To try: tiles of 8 x 16, whose halo is 1.4 and
+ * 43.3 us. This kernel is faster than two calls of sparse_auto up to 5 to 6.52 % of blobs and up to 0.135 to 0.162 % of single pixels, and faster than
+ * two calls of cuDNN up to 20 to 100 % of blobs. Its bottleneck is not known: no profile was taken. To try: tiles of 8 x 16, whose halo is 1.4 and
  * not 1.56 times the tile; a third buffer between the layers, so that the first warpgroup need not wait for the second. */
 #define R 5 /* of both layers together: what the schedule asks of the mask, and the tile with its halo */
 #define S 5
@@ -149,7 +149,7 @@ static __device__ __forceinline__ void produce(producer p, const common &all, un
 
 /* --- the layers --- */
 
-/* A layer's weights as wgmma wants its left operand: for each product a lane's four words, [layer][product][warp][lane]. A block a product. */
+/* A layer's weights as wgmma wants its left operand: for each product a lane's four words, [layer][product][warp][lane]. One block per product. */
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights)
 {
     int product = blockIdx.x % PRODUCTS, layer = blockIdx.x / PRODUCTS, lane = threadIdx.x % 32, tap = product / (C / 16);

@@ -1,6 +1,6 @@
 /* bench 1
 op: concat
-what: the channels of input, then those of second, one thread an element; any layout, every pixel
+what: the channels of input, then those of second, one thread per element; any layout, every pixel
 needs: k * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: concat
-what: the channels of input, then those of second, one thread a vector of elements; any layout, every pixel
+what: the channels of input, then those of second, one thread per vector of elements; any layout, every pixel
 from: element
 needs: k * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
@@ -21,7 +21,7 @@ steps:
     args: input, second, output, c * run / v, k * run / v, k * h * w / v
 */
 
-/* What changed from element: up to 16 bytes a thread. The output is rows of K vectors, the first C of which are a row of the input: pixels (NHWC), or whole images
+/* What changed from element: up to 16 bytes per thread. The output is rows of K vectors, the first C of which are a row of the input: pixels (NHWC), or whole images
  * (NCHW). */
 #include "element/element.cuh"
 

@@ -1,6 +1,6 @@
 /* bench 1
 op: concat
-what: the channels of both of the marked pixels only - a warp a word of the mask
+what: the channels of both of the marked pixels only - one warp per word of the mask
 like: add/sparse
 let:
   v: select(c % v_max == 0 and k % v_max == 0, v_max, select(c % 2 == 0 and k % 2 == 0, 2, 1))

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: depthwise - VEC channels a thread, PX by PY outputs from a strip of the input in registers; no shared memory
+what: depthwise - VEC channels per thread, PX by PY outputs from a strip of the input in registers; no shared memory
 from: naive
 needs: groups == c and c * h * w < 2147483648 and k * p * q < 2147483648 and n * k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: RSCK, output: same}

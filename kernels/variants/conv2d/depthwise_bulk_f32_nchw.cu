@@ -37,7 +37,7 @@ define:
  * flight. Here TMA loads whole lines, a period at a time (dense/depthwise_planes.cuh), and all registers are free for weights and sums.
  * Adjacent lanes read their columns as adjacent vectors of 16 bytes, and store four outputs at once.
  *
- * It computes tf32 layers in f32, as depthwise_rows does. Cost: lines of whole 16 bytes, TMA, and 128 adjacent outputs a warp: for wide
+ * It computes tf32 layers in f32, as depthwise_rows does. Cost: lines of whole 16 bytes, TMA, and 128 adjacent outputs per warp: for wide
  * images. */
 #include "dense/depthwise_planes.cuh"
 

@@ -107,7 +107,7 @@ steps:
  * flight to 1 KiB a warp. Here TMA loads whole lines, a period at a time (dense/depthwise_planes.cuh), with zeros between them, so that no
  * thread checks which columns exist or, in most periods, which lines.
  *
- * Cost: lines of whole 16 bytes, TMA, and 128 adjacent outputs a warp: for wide images. As there, an infinity spreads to its group of eight
+ * Cost: lines of whole 16 bytes, TMA, and 128 adjacent outputs per warp: for wide images. As there, an infinity spreads to its group of eight
  * outputs. */
 #include "dense/depthwise_bands.cuh"
 

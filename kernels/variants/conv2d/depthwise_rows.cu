@@ -79,7 +79,7 @@ steps:
  * for each line. Here it keeps the weights, and the sums of all lines of outputs to which the current line of the input belongs, and goes down ROWS lines. After STEP lines
  * of outputs the sums move up by as many; in between the compiler knows every index.
  *
- *  - While a line is multiplied, the next one is loaded into registers: PX + s - 1 loads a thread.
+ *  - While a line is multiplied, the next one is loaded into registers: PX + s - 1 loads per thread.
  *  - NCHW: a thread's columns begin at a multiple of PX, and lines at a multiple of 4, 2 or 1 elements (GRAIN); so a line is loaded as vectors of that size, each of which is
  *    wholly inside or outside the image.
  *  - 8-bit whole numbers are multiplied as f32: the products of up to 121 taps are exact, and so is their sum.

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: any filter, stride, dilation and groups - a halo tile and the weights of KB channels in shared memory, PX pixels by KB channels a thread
+what: any filter, stride, dilation and groups - a halo tile and the weights of KB channels in shared memory, PX pixels by KB channels per thread
 from: tiled_halo
 needs: c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NCHW, NHWC], filter: [KCRS, KRSC], output: same}
@@ -55,7 +55,7 @@ steps:
  *
  * Two things reduce the loads. A thread holds PX pixels of KB channels: one step loads PX inputs and KB weights
  * for PX * KB products. Its pixels are TX apart, so that a warp's threads read adjacent words at stride 1 and
- * store adjacent pixels. The weights of a tap are contiguous: 16 bytes a load, the same for the whole warp.
+ * store adjacent pixels. The weights of a tap are contiguous: 16 bytes per load, the same for the whole warp.
  *
  * Cost: at stride 2 and 4 the reads of shared memory have 2- and 4-way conflicts, and dilation loads pixels that no
  * output uses. 1x1 with many channels is a matrix product with a wide, flat tile; a group of fewer than KB channels
@@ -101,7 +101,7 @@ static __device__ __forceinline__ void store(float sum[PX][KB], const float *bia
     int p = p0 + threadIdx.y;
     ABLATED_BEGIN
     if (WHOLE) {
-        constexpr int V = KB * sizeof(OUTPUT_T) < 16 ? KB : 16 / sizeof(OUTPUT_T); /* up to 16 bytes a store */
+        constexpr int V = KB * sizeof(OUTPUT_T) < 16 ? KB : 16 / sizeof(OUTPUT_T); /* up to 16 bytes per store */
 #pragma unroll
         for (int j = 0; j < PX * KB; j += V) {
             int q = q0 + threadIdx.x + j / KB * TX, k = first_k + j % KB;

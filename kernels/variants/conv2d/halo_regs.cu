@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: fp32 on the ordinary cores - 8 pixels x 8 channels a thread in registers, three stages of halo tile and weights by cp.async
+what: f32 without tensor cores - 8 pixels x 8 channels per thread in registers, three stages of halo tile and weights by cp.async
 from: tiled_halo
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and s <= 9 and r <= 9
@@ -55,9 +55,9 @@ steps:
  *    * channel + pixel (PLANE is 4 mod 32). From NCHW the lanes are pixels.
  *  - A warp is 4 groups of 8 pixels by 2 rows by 4 groups of channels. PITCH is an odd number of 16-byte pieces: the two rows fall between each other's
  *    banks.
- *  - STAGES buffers of CC channels: copies for the next stages are in flight while this one is multiplied, one barrier a stage.
+ *  - STAGES buffers of CC channels: copies for the next stages are in flight while this one is multiplied, one barrier per stage.
  *
- * Cost: 64 accumulators and about 110 registers in all, so at most 512 threads an SM. The filter must be in CRSK order, permuted once. The limit is the rate of FFMA: two of
+ * Cost: 64 accumulators and about 110 registers in all, so at most 512 threads per SM. The filter must be in CRSK order, permuted once. The limit is the rate of FFMA: two of
  * its three operands are reused from registers, the best possible without tensor cores.
  *
  * Up to 32 output channels get blocks of 32, because otherwise half of every product would be wasted. On an H200 (cold, older code, reports/gallery/auto_grid-h200.md) 64->64

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: Boda's k1conv - 1x1 filters as a matrix product, a grid of MT pixels by NT channels a thread, KB input channels in shared memory at a time
+what: Boda's k1conv - 1x1 filters as a matrix product, a grid of MT pixels by NT channels per thread, KB input channels in shared memory at a time
 from: tconv
 needs:
   - r == 1 and s == 1 and p == h and q == w and groups == 1

@@ -120,7 +120,7 @@ steps:
  *
  *  - The unit is a piece of 16 bytes: eight channels of 16 bits, four of tf32. ldmatrix moves pieces, and one product is any two of them deep: the second half of the lanes
  *    has an address of its own. So 24 channels by 3 taps are 9 pieces, 5 products, and 8 channels by 7 taps 4.
- *  - A block has the halo of PIECES pieces at a time. If a pixel's channels begin at whole words, cp.async loads them; otherwise threads gather two elements a word into
+ *  - A block has the halo of PIECES pieces at a time. If a pixel's channels begin at whole words, cp.async loads them; otherwise threads gather two elements per word into
  *    registers while the pieces before are multiplied. From NCHW a warp loads 8 pixels by 4 words, which are in different banks, pixels PITCH bytes apart.
  *  - Weights are put in order once, before the timing: what a step (PIECES pieces under all rows of the filter, or under one) needs is contiguous, in the order of shared
  *    memory, padded with zeros.

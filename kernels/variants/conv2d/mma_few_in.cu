@@ -50,7 +50,7 @@ steps:
     args: input, filter, bias, residual, output, h, w, k, p, q, pad_top, tiles_x, tiles_y, tiles
 */
 
-/* What changed from mma_sync: the depth. A first layer has 3 channels, and a depth of 16 channels a tap would multiply 13 zeros. But in NHWC the values under one filter row, s * c of them, are contiguous: 9 for 3x3 and 3 channels. Padded to 10 for each row, a filter is 30 deep:
+/* What changed from mma_sync: the depth. A first layer has 3 channels, and a depth of 16 channels per tap would multiply 13 zeros. But in NHWC the values under one filter row, s * c of them, are contiguous: 9 for 3x3 and 3 channels. Padded to 10 for each row, a filter is 30 deep:
  * two products of 16.
  *
  *  - A lane's share of a fragment is pairs of adjacent values. Pair i of pixel x is at a constant distance from
@@ -64,7 +64,7 @@ steps:
  *
  * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are used. Measured on an H200, 3 -> 64 at 720p, cold: 39.5 us, 3.1 x
  * (older code) cuDNN's best. A block gathers the weights' fragments once, while it loads the first tile; it was slower when every warp gathered them for
- * itself, 64 loads of 2 bytes a lane, and much slower with fragments of pixels from global memory, no tile and no barrier: 16 loads of 2 bytes in place
+ * itself, 64 loads of 2 bytes per lane, and much slower with fragments of pixels from global memory, no tile and no barrier: 16 loads of 2 bytes in place
  * of 8 of 4. Three blocks of 80 registers spill. To try: results through stmatrix and TMA, as in dense/staged_store.cuh, so that warps need not store. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

@@ -45,11 +45,11 @@ steps:
  *
  *  - The product has 8 columns, the narrowest there is, so 3 of 8 are used. That is
  *    still a tenth of what the tensor cores can do in the time that the input needs.
- *  - All weights are r * s * c / 8 registers a lane (72 for 3x3 and 64 channels), loaded once; shared memory holds pixels only, and two or more blocks
+ *  - All weights are r * s * c / 8 registers per lane (72 for 3x3 and 64 channels), loaded once; shared memory holds pixels only, and two or more blocks
  *    fit an SM, so that one computes while the other waits.
  *  - A warp computes 4 rows of 16 pixels. A fragment of pixels is loaded once for all filter rows: 6 rows for 4 x 3 products.
  *
- * Stores are 2 bytes a lane, contiguous across the warp: 4 % of the traffic here. */
+ * Stores are 2 bytes per lane, contiguous across the warp: 4 % of the traffic here. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "dense/halo_tile.cuh"

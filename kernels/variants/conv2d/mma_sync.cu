@@ -59,7 +59,7 @@ steps:
  *    are pixels of the halo tile, so the next tap is the same tile, read from a shifted address. No im2col matrix is ever stored.
  *  - A block keeps all weights of its output channels in shared memory and loops over tiles (persistent), so weights are read once a block. While it
  *    computes one tile, cp.async loads the next: 16 bytes each, straight to shared memory, zeros outside the image (that is the padding).
- *  - ldmatrix loads 16 bytes a lane into the layout of mma. Rows are pixels (or output channels), `2 * C + 16` bytes apart: an odd number of 16-byte
+ *  - ldmatrix loads 16 bytes per lane into the layout of mma. Rows are pixels (or output channels), `2 * C + 16` bytes apart: an odd number of 16-byte
  *    pieces, so eight rows are in eight different bank groups, without the arithmetic of a swizzle: every tap and every 16 channels is a constant in the
  *    instruction.
  *  - A warp makes WARP_ROWS rows of 16 pixels by 32 channels. A fragment of pixels serves every filter row it belongs to, so for 3x3 it is loaded
@@ -67,7 +67,7 @@ steps:
  *  - The columns of the product may be any permutation of the output channels. Column 8 * j + 2 * t + e holds channel 8 * t + 2 * j + e, so the eight sums
  *    of lane t of a quad for one pixel are eight adjacent channels: one 16-byte store, and a quad fills 64 bytes.
  *
- * Cost: 1 or 2 blocks an SM, so the double buffer hides latency, not other blocks; incomplete tiles waste up to a tile; C is a compile-time constant. The
+ * Cost: 1 or 2 blocks per SM, so the double buffer hides latency, not other blocks; incomplete tiles waste up to a tile; C is a compile-time constant. The
  * limit is the rate of mma.sync itself, about 62 % of what wgmma reaches on the same H200 (wgmma_rows). */
 #include "dense/mma_tile.cuh"
 

@@ -39,11 +39,11 @@ steps:
 /* What changed from mma_sync: f32 tensors of any shape. TF32 keeps the exponent of f32 and 10 bits of the fraction; mma.m16n8k8 multiplies such numbers exactly and sums in f32, at
  * half the rate of f16. The arithmetic differs from f32, so only a case with `math: tf32` uses it.
  *
- * Rows of the left matrix are the output pixels of the whole batch; its depth is every tap of every channel, 16 channels a step. No part of the image stays in shared memory from one
+ * Rows of the left matrix are the output pixels of the whole batch; its depth is every tap of every channel, 16 channels per step. No part of the image stays in shared memory from one
  * tap to the next: the caches keep it, and in return any filter, stride and dilation uses the same code. While a step is multiplied, the pieces of the next AHEAD steps are loaded into
  * registers. They are rounded (to nearest, ties away) once, on their way to shared memory, instead of at every use.
  *
- * ldmatrix is for 16-bit elements, but it moves 16 bytes a row: four f32 instead of eight
+ * ldmatrix is for 16-bit elements, but it moves 16 bytes per row: four f32 instead of eight
  * halves, and a lane gets exactly the element of a row that the TF32 fragment needs.
  *
  * Cost: every input is read from L1 or L2 once a tap. wgmma_rs_tf32 keeps it, if its shape fits.

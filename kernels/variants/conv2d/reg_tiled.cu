@@ -16,7 +16,7 @@ steps:
     args: input, filter, bias, output, c, h, w, k, p, q, pad_top, groups
 */
 
-/* What changed from naive: a thread computes 4x4 outputs of one channel. For 3x3 they need a 6x6 window of the input, so 36 loads serve 144 multiply-adds: 2.25 loads an output and channel instead
+/* What changed from naive: a thread computes 4x4 outputs of one channel. For 3x3 they need a 6x6 window of the input, so 36 loads serve 144 multiply-adds: 2.25 loads per output and channel instead
  * of 9, with no barrier, no shared memory and no halo to copy twice.
  *
  * No register holds the whole window. A thread loads one of its rows, uses it for each of the up to r output rows to which it belongs, and drops it. It compares with the border once per thread

@@ -54,7 +54,7 @@ steps:
 
 /* What changed from sparse_tile: the weights of more than 64 channels do not fit in a warpgroup's registers, so they come in slices of SLICE channels: 72
  * registers for 3x3 of 32 channels. A slice is 37 KiB from L2; eight tiles share it, four for each consumer, whose 128 sums a thread stay in registers until the
- * last slice. A slice of eight tiles takes some 5000 cycles, while the next one's weights arrive: 8 bytes a cycle.
+ * last slice. A slice of eight tiles takes some 5000 cycles, while the next one's weights arrive: 8 bytes per cycle.
  *
  * The filter is put into slices once, beforehand (prepare), so that a slice of 64 output channels is contiguous. */
 #define TOGETHER 2

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: the definition of a sparse convolution - one thread an output pixel reads the mask in its receptive field
+what: the definition of a sparse convolution - one thread per output pixel reads the mask in its receptive field
 needs: c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}

@@ -9,7 +9,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 epilogue: [bias, relu, leaky_relu]
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [rows, 16], weights: r * s * c * kb * size(filter)}
 where:
-  - smem + floor(threads, 8) * (rows + 1 + tile_h) <= smem_per_block_optin   # a word a row for each warp
+  - smem + floor(threads, 8) * (rows + 1 + tile_h) <= smem_per_block_optin   # one word per row for each warp
   - cc >= 80
 steps:
   - kernel: conv_sparse_sync

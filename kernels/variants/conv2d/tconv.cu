@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: Boda's tconv - blocks of output lines, a grid of MT pixels by NT channels a thread, one input channel and one filter row in shared memory at a time
+what: Boda's tconv - blocks of output lines, a grid of MT pixels by NT channels per thread, one input channel and one filter row in shared memory at a time
 from: tiled_halo
 needs:
   - dilation_y == 1 and dilation_x == 1 and groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648

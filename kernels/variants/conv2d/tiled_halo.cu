@@ -1,5 +1,5 @@
 /* bench 1
-what: tile with its halo in shared memory, several channels at a time; one pixel and KPT output channels a thread
+what: tile with its halo in shared memory, several channels at a time; one pixel and KPT output channels per thread
 like: tiled_nohalo
 needs: groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {filter: [KCRS, RSCK]}

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: reg_tiled by whole vectors - 16 bytes a load and a store, the filter in constant memory as an operand of the multiplication
+what: reg_tiled by whole vectors - 16 bytes per load and store, the filter in constant memory as an operand of the multiplication
 from: reg_tiled
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and w % 4 == 0 and q % 4 == 0

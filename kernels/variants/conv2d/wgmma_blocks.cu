@@ -1,5 +1,5 @@
 /* bench 1
-what: wgmma for many channels - two image rows by 128 output channels a block, weights and 64-channel slices of rows stream by TMA
+what: wgmma for many channels - two image rows by 128 output channels per block, weights and 64-channel slices of rows stream by TMA
 like: wgmma_rows
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r <= 3 and s <= 9 and k % 8 == 0
@@ -34,7 +34,7 @@ steps:
  * for registers. So both operands are streamed, and the tile must be large enough for the bandwidth of L2:
  *
  *     128 output channels x 2 rows of 128 pixels: for 64 input channels 9 x 16 KB of weights and 4 x 16.6 KB of rows serve 9216 cycles of products,
- *     23 bytes a cycle and SM. One row a block would need 37, and the L2 gives 24 to 39.
+ *     23 bytes per cycle and SM. One row a block would need 37, and the L2 gives 24 to 39.
  *
  *  - The four rows of a slice of 64 channels are loaded once and serve all taps of both output rows, as in wgmma_rows; two slices are in shared memory. Weights
  *    come one tap at a time, AHEAD of them in flight.
@@ -44,7 +44,7 @@ steps:
  *  - The last slice may have fewer than 64 channels: only products of existing channels, 16 at a time, are computed.
  *
  * Cost: the tensor cores idle while both consumers store, and shared memory is nearly full: a pair of products reads 2 x 2 KB of weights and twice 4 KB of
- * pixels, 96 of 128 cycles, and 23 bytes a cycle arrive. Measured on an H200, 64->64 at 720 x 1280, cold: 139 us (older code). Without loads and stores it is
+ * pixels, 96 of 128 cycles, and 23 bytes per cycle arrive. Measured on an H200, 64->64 at 720 x 1280, cold: 139 us (older code). Without loads and stores it is
  * hardly faster, so only the products themselves can be improved: wgmma_wide. */
 #include "dense/staged_store.cuh"
 

@@ -62,7 +62,7 @@ steps:
  * shared memory by itself, so no thread loads fragments; TMA loads image rows by itself, so no thread computes addresses. Threads only wait and store.
  * kernels/include/dense/wgmma_rows.cuh describes the whole design.
  *
- * Traffic: the library's implicit matrix product reads every pixel nine times from L2. Here a pixel is read once (plus two rows a block and two columns a strip),
+ * Traffic: the library's implicit matrix product reads every pixel nine times from L2. Here a pixel is read once (plus two rows per block and two columns a strip),
  * and the nine taps read it from shared memory.
  *
  * Its bottleneck is shared memory. For one product of 64 x 128 x 16 the tensor cores need 64 cycles; reading the weights takes 16 of them and the pixels 32. That

@@ -20,13 +20,13 @@ define:
   RESIDUAL_AHEAD: 1
 */
 
-/* What changed from wgmma_rows: wgmma can also take its left operand from registers, and all 64 x 576 weights of a 3x3 filter fit there: 144 registers a thread, loaded
+/* What changed from wgmma_rows: wgmma can also take its left operand from registers, and all 64 x 576 weights of a 3x3 filter fit there: 144 registers per thread, loaded
  * once. With 64 for the sums and the addresses a consumer needs about 235; the producer's warpgroup releases its own (setmaxnreg).
  *
  * Shared memory is now read in 32 of 64 cycles, at any width of the strip, which leaves time for the ring's traffic; and 72 KiB of it are free, so that up to 128 output
  * channels are one block: the two consumers hold different halves of the filter and read the same rows.
  *
- * With all operands in place a pair of products takes the ideal 128 cycles on an H200. The rest is loading: 2304 cycles an output row against 16.6 KB of input and 16.4 KB
+ * With all operands in place a pair of products takes the ideal 128 cycles on an H200. The rest is loading: 2304 cycles per output row against 16.6 KB of input and 16.4 KB
  * of output. The optimisations, by effect: results by TMA (stored by the threads, a row's epilogue took longer than the other consumer's products), no division in the loop
  * over rows, relu on pairs, weights by TMA. Without stores, and even without loads, it is hardly faster: the products take the time, at the clock that the power limit
  * permits.

@@ -40,7 +40,7 @@ steps:
     args: input_map, filter_map, output_map, residual_map, bias, k, p, pad_top, strips, rows_all, rows_block
 */
 
-/* What changed from wgmma_rs: the elements have 4 bytes. 64 x 576 weights would be 288 registers a thread, so each consumer holds those of 32 input channels, 144
+/* What changed from wgmma_rs: the elements have 4 bytes. 64 x 576 weights would be 288 registers per thread, so each consumer holds those of 32 input channels, 144
  * registers again, and both work on every output row. A pixel is 256 bytes, which is two rows of an operand: an image row arrives as two planes of 32 channels,
  * and each consumer reads its own.
  *

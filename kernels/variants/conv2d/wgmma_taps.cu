@@ -13,7 +13,7 @@ math: [f16_acc32, bf16_acc32, i8_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
-  TEAMS: {values: [auto, 3, 4], default: auto}           # warpgroups: of 128 registers a thread, or 96 beside a warp that brings rows
+  TEAMS: {values: [auto, 3, 4], default: auto}           # warpgroups: of 128 registers per thread, or 96 beside a warp that brings rows
   LINES: {values: [auto, 0, 1], default: auto}           # 1: pixels that are no whole sectors leave through shared memory, side by side
 let:
   blocks_k: ceil(k, 128)
@@ -100,7 +100,7 @@ steps:
  *  - If pixels are no whole sectors, TMA stores a warp's line from shared memory, provided its parts are whole 16 bytes.
  *  - Each warpgroup has every third or fourth tile, and the next rows arrive meanwhile. If all rows of a block fit, the lanes of a warp
  *    start the copies, one each, before anything else: waiting for the bias first was 7 % of the time of 20->100 at 270x480, cold. Without
- *    a warp for that, four warpgroups have 128 registers a thread.
+ *    a warp for that, four warpgroups have 128 registers per thread.
  *  - Warpgroups multiply in turn. Otherwise they also all stored at once, while the tensor cores were idle: 36->36 at 811x639 takes 7 %
  *    less in turn. */
 #include "element/element.cuh"

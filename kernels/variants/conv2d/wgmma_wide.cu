@@ -48,7 +48,7 @@ steps:
  *
  * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty: the head does not claim them, wgmma_pixels does.
  *
- * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. Measured on an H200, cold (older code,
+ * Cost: 27 bytes per cycle and SM come in from L2 instead of 23. Measured on an H200, cold (older code,
  * reports/gallery/auto_grid-h200.md): 256->256 at 170 x 255 82.1 us, as long as cuDNN. */
 #include "dense/staged_store.cuh"
 

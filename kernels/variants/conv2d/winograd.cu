@@ -55,7 +55,7 @@ steps:
  *    channels are loaded while these are multiplied.
  *  - The 16 sums of an output are in 8 warps; they are combined in shared memory, where the operands were.
  *
- * Cost: 2.25 times fewer multiply-adds, but 128 sums a thread (one block an SM), inputs loaded four times (from L1), and different rounding: the transforms add
+ * Cost: 2.25 times fewer multiply-adds, but 128 sums a thread (one block per SM), inputs loaded four times (from L1), and different rounding: the transforms add
  * values that the direct sum never adds, so the error is a few times larger (`algorithm: winograd` sets that bound). */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

@@ -55,7 +55,7 @@ steps:
  *
  * Cycles of an SM for a tile with 64 channels in and out: tensor cores 40 (a direct convolution: 72). Shared memory 46: 20 for the weights, which every product reads, 22
  * for pixels, 4 for the arrival of image rows. Instructions 20. Stores use the same L1 as shared memory: 8 more. So shared memory is the limit. With more than 64 channels
- * the weights, 112 KiB for 64 by 64, would have to be loaded from L2 repeatedly: 14 bytes a cycle, and the pixels once for each stage.
+ * the weights, 112 KiB for 64 by 64, would have to be loaded from L2 repeatedly: 14 bytes per cycle, and the pixels once for each stage.
  *
  * With two warpgroups an SM has few warps to hide latency. Pixels are loaded a batch of products ahead, before the products of this batch are issued; two batches are in
  * flight; outputs of the left column are stored during the last products of the right one. The rest: a store, and memory accesses without products, take most of the time

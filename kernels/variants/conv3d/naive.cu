@@ -1,6 +1,6 @@
 /* bench 1
 op: conv3d
-what: one thread an output element, straight from global memory; any shape
+what: one thread per output element, straight from global memory; any shape
 needs: c * d * h * w < 2147483648 and k * o * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}

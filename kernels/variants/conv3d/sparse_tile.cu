@@ -13,7 +13,7 @@ steps:
     args: input, filter, bias, mask_in, mask_out, output, c, d, h, w, k, o, p, q
 */
 
-/* What changed from tiled: a block first reads the marks of the inputs that its tile uses, a warp a row of 32 outputs. Each lane reads its own window, the
+/* What changed from tiled: a block first reads the marks of the inputs that its tile uses, one warp per row of 32 outputs. Each lane reads its own window, the
  * ballot is the row's word of the output's mask, and the blocks of the first output channels write it. If no word has a bit, the block ends without reading or
  * writing anything else. Unmarked inputs are staged as zeros without being read, and only active voxels are stored.
  *

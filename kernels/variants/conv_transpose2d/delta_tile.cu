@@ -1,6 +1,6 @@
 /* bench 1
 op: conv_transpose2d
-what: DeltaCNN's method on CUDA cores - a block a tile of the output, every marked input is added to all the outputs it reaches
+what: DeltaCNN's method on CUDA cores - one block per tile of the output, every marked input is added to all the outputs it reaches
 like: conv2d/delta_tile
 from: naive
 needs:

@@ -47,7 +47,7 @@ steps:
  *
  *  - 9x9 taps of stride 2 are 5x5 taps of four columns: in FSRCNN's last layer, 56 -> 1 channels, half of the columns and an eighth of the depth are zeros, and still a
  *    tensor core computes in one instruction what `phases` computes in 2048 multiply-adds of one thread each.
- *  - The weights of 5x5x64 are 200 registers a lane: they are in shared memory in the order of the instruction's fragments, and each serves four rows of pixels.
+ *  - The weights of 5x5x64 are 200 registers per lane: they are in shared memory in the order of the instruction's fragments, and each serves four rows of pixels.
  *  - Channels are padded to 16 in shared memory with zeros, because a zero weight times a NaN is NaN.
  *
  * That layer at 540 x 960 takes 81.6 us on an H200 (cold, older code; reports/networks/fsrcnn-h200.md). The next thing to try is more warps: one block of four fits an SM. */

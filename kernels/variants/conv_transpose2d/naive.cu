@@ -1,6 +1,6 @@
 /* bench 1
 op: conv_transpose2d
-what: one thread an output element, gathering - every tap is tested for an input under it
+what: one thread per output element, gathering - every tap is tested for an input under it
 like: conv2d/naive
 params:
   BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y

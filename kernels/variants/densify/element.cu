@@ -1,6 +1,6 @@
 /* bench 1
 op: densify
-what: stored + input, one thread a vector of elements; any layout, every pixel
+what: stored + input, one thread per vector of elements; any layout, every pixel
 like: add/element
 let:
   other: stored

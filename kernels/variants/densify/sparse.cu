@@ -1,6 +1,6 @@
 /* bench 1
 op: densify
-what: stored + input of the marked pixels only - a warp a word of the mask
+what: stored + input of the marked pixels only - one warp per word of the mask
 like: add/sparse
 steps:
   - kernel: sparse_densify

@@ -1,6 +1,6 @@
 /* bench 1
 op: depth_to_space
-what: not the op - a device copy of the same bytes, the limit of everything that moves them
+what: a control, not the op - a device copy of the same bytes, the limit of everything that moves them
 check: none
 dtype: {input: [f32, f16, bf16], output: same}
 steps:

@@ -73,7 +73,7 @@ steps:
  *     DCR  input channel C' * (r * dy + dx) + c         CRD  input channel c * r * r + r * dy + dx
  * of pixel (y / r, x / r), so one gather does it. What makes it fast is that a thread never handles single elements:
  *
- *   NHWC DCR  for one dy the r * C' channels of a pixel are r * C' neighbours of an output row: a copy of segments, 16 bytes a thread.
+ *   NHWC DCR  for one dy the r * C' channels of a pixel are r * C' neighbours of an output row: a copy of segments, 16 bytes per thread.
  *   NHWC CRD  a thread reads the r * r * VEC neighbours that make VEC channels of r * r output pixels, and stores r * r vectors.
  *   NHWC with short runs: stores of less than a sector cost a whole one each, and runs that a thread stores far apart cost nearly as much (a quarter of the time at r = 4,
  *             half at r = 8). A block takes a tile of pixels of a row to shared memory and permutes it there: movement/shuffle_tile.cuh.

@@ -1,6 +1,6 @@
 /* bench 1
 op: depth_to_space
-what: reshape + one generic 6-D transpose + reshape, one thread an element
+what: reshape + one generic 6-D transpose + reshape, one thread per element
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: gemm
-what: one thread an element of c
+what: one thread per element of c
 dtype: {a: [f32, f16, bf16], b: same, c: same}
 define:
   ELEMENT_T: type(a)

@@ -40,10 +40,10 @@ steps:
  *    vector that overlaps it, and ignores the pixels beyond its edges. Single elements move only where a plane or the tensor ends.
  *  - Between the two, single elements move: 2 or 4 bytes of shared memory at a time. Lanes take four channels of eight vectors: 128 bytes of each plane.
  *  - Tiles are small. If a tensor is one wave of blocks, all of them load, then transpose, then store; the smaller the tile, the sooner the first of them stores. But a tile's part of a plane should be whole lines of 128 bytes: 66
- *    channels to NCHW ran at 0.94 of a copy with 128 pixels a tile and 0.77 with 120.
+ *    channels to NCHW ran at 0.94 of a copy with 128 pixels per tile and 0.77 with 120.
  *
  * Measured on an H200, f16, cold: 3 channels of 1440 x 2560 to NCHW 0.91 x a device copy of the same bytes (older code, reports/gallery/movement-h200.md). At odd sizes it is as fast as the copy. Back from 66 channels it is slower,
- * more so with blocks of 256 threads and 64 registers each: it waits for loads, 4 vectors a thread and no others until these are stored. To try next: two tiles a block, one in flight while the other is stored. */
+ * more so with blocks of 256 threads and 64 registers each: it waits for loads, 4 vectors per thread and no others until these are stored. To try next: two tiles a block, one in flight while the other is stored. */
 #include "element/element.cuh"
 #include "tensor_core/mma.cuh"
 

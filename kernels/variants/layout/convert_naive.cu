@@ -1,6 +1,6 @@
 /* bench 1
 op: layout
-what: NCHW <-> NHWC, one thread an element; stores are contiguous, loads a plane or a pixel apart
+what: NCHW <-> NHWC, one thread per element; stores are contiguous, loads a plane or a pixel apart
 needs: layout != to and c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}
 let:
@@ -15,7 +15,7 @@ steps:
     args: input, output, rows, cols
 */
 
-/* NCHW <-> NHWC is the transpose of a matrix of channels by pixels, for each image. One thread an element, in the order of the output: stores fill whole
+/* NCHW <-> NHWC is the transpose of a matrix of channels by pixels, for each image. One thread per element, in the order of the output: stores fill whole
  * sectors. The loads of a warp are `cols` elements apart, so each loads a sector of 32 bytes to use 2 or 4 of them; the time depends on whether L1 keeps
  * the sector until the adjacent elements are read. `convert` goes through shared memory to make both sides whole. */
 #include "element/element.cuh"

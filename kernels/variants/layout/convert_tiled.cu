@@ -1,5 +1,5 @@
 /* bench 1
-what: NCHW <-> NHWC through a padded tile in shared memory, 16 bytes a load and a store where the shape allows
+what: NCHW <-> NHWC through a padded tile in shared memory, 16 bytes per load and store where the shape allows
 like: convert_naive
 let:
   v_max: 16 / size(input)
@@ -16,7 +16,7 @@ steps:
 */
 
 /* What changed from convert_naive: a block reads a tile of the matrix row by row, transposes it in shared memory, and writes it column by column, so
- * all accesses to global memory are whole lines of 128 bytes, 16 bytes a thread.
+ * all accesses to global memory are whole lines of 128 bytes, 16 bytes per thread.
  *
  * A row of the tile takes 33 words of 4 bytes. Eight adjacent lanes write 16 bytes each of one row, four rows at once: word 33 * row + 4 * lane + t.
  * Eight by four lanes read back a column: word 33 * (v * i + t) + j. The odd pitch spreads both over all 32 banks.

@@ -1,6 +1,6 @@
 /* bench 1
 op: layout
-what: not the op - a device copy of the same bytes, which nothing that moves them can beat
+what: a control, not the op - a device copy of the same bytes, which nothing that moves them can beat
 like: depth_to_space/copy
 */
 

@@ -1,6 +1,6 @@
 /* bench 1
 op: mul
-what: input * second, one thread a vector of elements; any layout
+what: input * second, one thread per vector of elements; any layout
 like: add/element
 steps:
   - kernel: multiply_elements

@@ -1,6 +1,6 @@
 /* bench 1
 op: mul_channels
-what: input * second by channel, one thread a vector of elements; any layout
+what: input * second by channel, one thread per vector of elements; any layout
 needs: c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}
 let:

@@ -1,6 +1,6 @@
 /* bench 1
 op: normalize
-what: a block a set of elements, which it reads three times
+what: one block per set of elements, which it reads three times
 needs: c * h * w < 2147483648 and n * sets < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

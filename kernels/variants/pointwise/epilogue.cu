@@ -1,6 +1,6 @@
 /* bench 1
 op: pointwise
-what: one pass over a finished tensor - bias, residual, activation, 16 bytes a load where the shape allows
+what: one pass over a finished tensor - bias, residual, activation, 16 bytes per load where the shape allows
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same, residual: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}

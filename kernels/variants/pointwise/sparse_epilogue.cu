@@ -1,6 +1,6 @@
 /* bench 1
 op: pointwise
-what: bias, residual, activation of the marked pixels only - a warp a word of the mask
+what: bias, residual, activation of the marked pixels only - one warp per word of the mask
 from: epilogue
 needs: c * h * w < 2147483648
 layout: {input: NHWC, output: same, residual: same, mask_in: bits, mask_out: bits}
@@ -8,7 +8,7 @@ dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, residual, relu, leaky_relu, prelu, silu, sigmoid, tanh, gelu, gelu_tanh, hard_swish, elu, clip]
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1]}
 params:
-  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
+  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is one warp per pixel, as DeltaCNN has it; auto: as many as its channels need
 let:
   v_max: 16 / size(input)
   v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))

@@ -1,6 +1,6 @@
 /* bench 1
 op: pool_average
-what: the mean of each window, one thread an output element; any layout
+what: the mean of each window, one thread per output element; any layout
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

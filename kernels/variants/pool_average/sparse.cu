@@ -1,6 +1,6 @@
 /* bench 1
 op: pool_average
-what: the mean of the windows with a change - a warp a word of the output's mask
+what: the mean of the windows with a change - one warp per word of the output's mask
 like: add/sparse
 needs: c * h * w < 2147483648 and h * ceil(w, 32) < 67108864
 let:

@@ -1,6 +1,6 @@
 /* bench 1
 op: pool_global
-what: the mean of each channel in two steps - blocks add up parts of the image, then a warp a channel their sums
+what: the mean of each channel in two steps - blocks add up parts of the image, then one warp per channel their sums
 from: element
 needs: c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}
@@ -11,7 +11,7 @@ let:
   vectors: c / v
   lanes: select(not nhwc, 1, select(vectors > 16, 32, select(vectors > 8, 16, select(vectors > 4, 8, select(vectors > 2, 4, vectors)))))   # of a warp, for the channels of a pixel
   slabs: select(nhwc, ceil(vectors, lanes), c)           # of channels that a block takes
-  least: select(nhwc, 2048 / lanes, 2048 * v)            # pixels of a part, eight loads a thread
+  least: select(nhwc, 2048 / lanes, 2048 * v)            # pixels of a part, eight loads per thread
   parts: max(1, min(128, min(ceil(pixels, least), ceil(4 * sm_count, n * slabs))))
 define:
   NHWC: nhwc

@@ -1,6 +1,6 @@
 /* bench 1
 op: pool_max
-what: not the op - reads every input element once and writes as many bytes as the output has, in order
+what: a control, not the op - reads every input element once and writes as many bytes as the output has, in order
 like: pool_average/copy
 */
 

@@ -1,6 +1,6 @@
 /* bench 1
 op: pool_max
-what: the largest of each window, one thread an output element; any layout
+what: the largest of each window, one thread per output element; any layout
 like: pool_average/element
 define:
   DIVISOR: 0

@@ -1,6 +1,6 @@
 /* bench 1
 op: pool_max_change
-what: max(stored + input) - max(stored) of each window, one thread an output element; any layout
+what: max(stored + input) - max(stored) of each window, one thread per output element; any layout
 like: pool_average/element
 define:
   DIVISOR: null

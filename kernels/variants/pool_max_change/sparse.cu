@@ -1,6 +1,6 @@
 /* bench 1
 op: pool_max_change
-what: max(stored + input) - max(stored) of the windows with a change - a warp a word of the output's mask
+what: max(stored + input) - max(stored) of the windows with a change - one warp per word of the output's mask
 like: pool_average/sparse
 define:
   DIVISOR: null

@@ -1,6 +1,6 @@
 /* bench 1
 op: reduce
-what: not the op - reads every element once and writes as many bytes as the output has, in order
+what: a control, not the op - reads every element once and writes as many bytes as the output has, in order
 like: softmax/copy
 let:
   outputs: rows

@@ -1,6 +1,6 @@
 /* bench 1
 op: reduce
-what: one thread a row
+what: one thread per row
 dtype: {input: [f32, f16, bf16], output: f32}
 define:
   ELEMENT_T: type(input)

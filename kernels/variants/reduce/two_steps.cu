@@ -1,6 +1,6 @@
 /* bench 1
 op: reduce
-what: a row in parts of PART elements, one block a part; then one block a row joins the parts
+what: a row in parts of PART elements, one block a part; then one block per row joins the parts
 from: naive
 dtype: {input: [f32, f16, bf16], output: f32}
 params:

@@ -1,6 +1,6 @@
 /* bench 1
 op: reduce
-what: one warp a row, eight rows a block, four loads in flight in each lane
+what: one warp per row, eight rows per block, four loads in flight in each lane
 from: two_steps
 dtype: {input: [f32, f16, bf16], output: f32}
 let:

@@ -1,6 +1,6 @@
 /* bench 1
 op: resize_cubic
-what: one thread an output element; any layout, any size
+what: one thread per output element; any layout, any size
 like: resize_linear/element
 define:
   TAPS: 4

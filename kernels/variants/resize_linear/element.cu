@@ -1,6 +1,6 @@
 /* bench 1
 op: resize_linear
-what: one thread an output element; any layout, any size
+what: one thread per output element; any layout, any size
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 let:

@@ -1,6 +1,6 @@
 /* bench 1
 op: rmsnorm
-what: one block a row, 16 bytes a thread; the row stays in registers between the two passes
+what: one block per row, 16 bytes per thread; the row stays in registers between the two passes
 from: naive
 dtype: {input: [f32, f16, bf16], output: same, gain: same}
 params:

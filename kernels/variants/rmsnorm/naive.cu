@@ -1,6 +1,6 @@
 /* bench 1
 op: rmsnorm
-what: one thread a row, two passes over it
+what: one thread per row, two passes over it
 dtype: {input: [f32, f16, bf16], output: same, gain: same}
 define:
   ELEMENT_T: type(input)

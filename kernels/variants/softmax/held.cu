@@ -1,6 +1,6 @@
 /* bench 1
 op: softmax
-what: one block a row that stays in registers between maximum, sum and quotients
+what: one block per row that stays in registers between maximum, sum and quotients
 from: online
 dtype: {input: [f32, f16, bf16], output: same}
 params:
@@ -22,7 +22,7 @@ steps:
 */
 
 /* What changed from online: a thread keeps its part of the row, so that every element is loaded once and its power computed once. The maximum of the
- * whole row is known before the sum begins, so the sum is never rescaled. It supports rows of up to 64 elements a thread. */
+ * whole row is known before the sum begins, so the sum is never rescaled. It supports rows of up to 64 elements per thread. */
 #include "element/element.cuh"
 
 constexpr float LOG2_E = 1.44269504f;

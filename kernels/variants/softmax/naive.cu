@@ -1,6 +1,6 @@
 /* bench 1
 op: softmax
-what: one thread a row, three passes over it
+what: one thread per row, three passes over it
 dtype: {input: [f32, f16, bf16], output: same}
 define:
   ELEMENT_T: type(input)

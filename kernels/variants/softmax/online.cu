@@ -1,6 +1,6 @@
 /* bench 1
 op: softmax
-what: one block a row, coalesced loads; maximum and sum in one pass
+what: one block per row, coalesced loads; maximum and sum in one pass
 from: naive
 dtype: {input: [f32, f16, bf16], output: same}
 params:
@@ -17,7 +17,7 @@ steps:
     args: input, output, cols / v
 */
 
-/* What changed from naive: a block shares a row, so a warp reads whole lines, 16 bytes a thread. And the row is read twice instead of three times: a
+/* What changed from naive: a block shares a row, so a warp reads whole lines, 16 bytes per thread. And the row is read twice instead of three times: a
  * thread keeps (m, s), the maximum so far and the sum of exp(x - m); if x is larger than m, s is scaled by exp(old m - new m). Two such pairs are
  * joined in the same way, first in the warp by shuffles, then among warps through shared memory. */
 #include "element/element.cuh"

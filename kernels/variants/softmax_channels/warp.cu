@@ -1,6 +1,6 @@
 /* bench 1
 op: softmax_channels
-what: a warp a pixel if its channels are contiguous, a thread a pixel if pixels are; three passes over the channels
+what: one warp per pixel if its channels are contiguous, one thread per pixel if pixels are; three passes over the channels
 needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: space_to_depth
-what: not the op - a device copy of the same bytes, the limit of everything that moves them
+what: a control, not the op - a device copy of the same bytes, the limit of everything that moves them
 like: depth_to_space/copy
 */
 

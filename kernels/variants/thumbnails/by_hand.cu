@@ -1,6 +1,6 @@
 /* bench 1
 op: thumbnails
-what: fused by hand - one thread a pixel of a result, all intermediate values in registers
+what: fused by hand - one thread per pixel of a result, all intermediate values in registers
 needs: crops > 0
 dtype: {input: u8, boxes: i32, output: f32}
 layout: {output: [NCHW, NHWC]}

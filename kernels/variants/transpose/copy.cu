@@ -1,5 +1,5 @@
 /* bench 1
 op: transpose
-what: not the op - reads every element once and writes as many bytes as the output has, in order
+what: a control, not the op - reads every element once and writes as many bytes as the output has, in order
 like: softmax/copy
 */

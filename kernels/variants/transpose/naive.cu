@@ -1,6 +1,6 @@
 /* bench 1
 op: transpose
-what: one thread an element, read along rows, written along columns
+what: one thread per element, read along rows, written along columns
 dtype: {input: [f32, f16, bf16], output: same}
 define:
   ELEMENT_T: type(input)

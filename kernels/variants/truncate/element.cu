@@ -1,6 +1,6 @@
 /* bench 1
 op: truncate
-what: f(stored + input) - f(stored), one thread a vector of elements; any layout, every pixel
+what: f(stored + input) - f(stored), one thread per vector of elements; any layout, every pixel
 like: add/element
 let:
   other: stored

@@ -1,6 +1,6 @@
 /* bench 1
 op: truncate
-what: the activation, and which changes are sent on, of the marked pixels only - a warp a word of the mask
+what: activation and truncation of the marked pixels only - one warp per word of the mask
 like: add/sparse
 define:
   NORM: select(norm == 'max', 0, select(norm == 'l2', 1, 2))

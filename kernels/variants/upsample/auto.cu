@@ -13,4 +13,4 @@ select:
   - variant: nearest_element
 */
 
-/* No kernel: a rule. Where pixels (NHWC) or rows (NCHW) are whole vectors nearest is at the foil's speed without shared memory; elsewhere strips are ahead of it, 0.96 to 0.99 for 0.55. */
+/* No kernel: a rule. Where pixels (NHWC) or rows (NCHW) are whole vectors nearest is at the speed of `copy` without shared memory; elsewhere strips are ahead of it, 0.96 to 0.99 for 0.55. */

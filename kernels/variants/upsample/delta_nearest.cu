@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample
-what: nearest, one warp an input pixel as in DeltaCNN - a warp reads its pixel's mark, lanes over the channels
+what: nearest, one warp per input pixel as in DeltaCNN - a warp reads its pixel's mark, lanes over the channels
 like: sparse_nearest
 from: nearest_warp
 needs: 32 % block == 0

@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample
-what: nearest at copy speed - one thread a vector of the input, stored to all its places, in either layout
+what: nearest at copy speed - one thread per vector of the input, stored to all its places, in either layout
 from: nearest_warp
 needs: block <= 8 and c * h * w * block * block < 2147483648
 layout: {input: [NHWC, NCHW], output: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample
-what: nearest, one thread an output element; any layout, any factor
+what: nearest, one thread per output element; any layout, any factor
 needs: c * h * w * block * block < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}

@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample
-what: nearest, one warp an input pixel, lanes over its channels; a value is read once and stored block * block times
+what: nearest, one warp per input pixel, lanes over its channels; a value is read once and stored block * block times
 from: nearest_element
 needs: h * w < 67108864
 layout: {input: NHWC, output: same}
@@ -22,7 +22,7 @@ steps:
  * its vector to all block * block places: one load for block * block stores, and the divisions are paid once per pixel instead of once per
  * element. The loads and stores of a warp are one piece of memory.
  *
- * It wants channels: with 64 of them in 2-byte types and 16 bytes a lane, 8 lanes work and 24 idle. `nearest` gives lanes to pixels as well. */
+ * It wants channels: with 64 of them in 2-byte types and 16 bytes per lane, 8 lanes work and 24 idle. `nearest` gives lanes to pixels as well. */
 #include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) nearest_warp(const ELEMENT_T *input, ELEMENT_T *output, int C, int pixels, int W, int factor)

@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample
-what: nearest, marked pixels only - a warp a word of the mask, its lanes over the channels of one pixel or of several
+what: nearest, marked pixels only - one warp per word of the mask, its lanes over the channels of one pixel or of several
 like: add/sparse
 from: nearest_warp
 needs: h * w < 67108864

@@ -11,5 +11,5 @@ select:
   - variant: element
 */
 
-/* No kernel: a rule. march has everything that is whole vectors, from 0.98 of the foil on (its head has the figures); strip the rest, 0.88 to 0.96. On whole vectors strip is as fast at
+/* No kernel: a rule. march has everything that is whole vectors, at 0.98 of the speed of `copy` or more (its head has the figures); strip the rest, 0.88 to 0.96. On whole vectors strip is as fast at
  * 64 channels x2 and far behind at x8, where a block's piece of the output leaves room for few warps. */

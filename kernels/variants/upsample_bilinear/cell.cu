@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample_bilinear
-what: one thread a vector of the square between four input pixels - loaded once, block * block outputs made from them
+what: one thread per vector of the square between four input pixels - loaded once, block * block outputs made from them
 from: warp
 needs: block <= 8 and c * (h + 1) * (w + 1) * block < 2147483648
 layout: {input: [NHWC, NCHW], output: same}

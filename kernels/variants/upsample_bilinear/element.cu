@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample_bilinear
-what: one thread an output element; any layout
+what: one thread per output element; any layout
 like: upsample/nearest_element
 */
 

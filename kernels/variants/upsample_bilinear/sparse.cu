@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample_bilinear
-what: only the output pixels that a marked input reaches - a warp a word of the output's mask
+what: only the output pixels that a marked input reaches - one warp per word of the output's mask
 like: upsample/sparse_nearest
 from: warp
 needs: h * w * block * block < 268435456 and c * h * w < 2147483648

@@ -24,7 +24,7 @@ steps:
 */
 
 /* What changed from march: rows need not be whole vectors. An image of 3 channels and an odd width has rows that begin at every second byte; a plane of NCHW too. `cell` moved 2 to 4
- * bytes at a time there, 0.3 to 0.5 of the foil.
+ * bytes at a time there, at 0.3 to 0.5 of the speed of `copy`.
  *
  *  - In: pieces of ROWS + 1 rows of the input are copied to shared memory, 16 bytes at a time, with the same offset from a multiple of 16 as in global memory (movement/strip.cuh). The edge's pixel
  *    is repeated beside the edge, so that no thread tests for it.

@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample_bilinear
-what: one warp an output pixel, lanes over its channels; positions and weights are computed once a pixel
+what: one warp per output pixel, lanes over its channels; positions and weights are computed once a pixel
 like: upsample/nearest_warp
 from: element
 needs: h * w * block * block < 268435456 and c * h * w < 2147483648
@@ -12,7 +12,7 @@ steps:
 */
 
 /* What changed from element: the four input pixels are four contiguous pieces of memory, and the lanes of a warp read each together: whole vectors, and the
- * divisions once per pixel. It needs channels: with 64 of them in 2-byte types and 16 bytes a lane, 8 lanes work and 24 are idle; and adjacent pixels load the
+ * divisions once per pixel. It needs channels: with 64 of them in 2-byte types and 16 bytes per lane, 8 lanes work and 24 are idle; and adjacent pixels load the
  * same four pieces again. `cell` avoids both. */
 #include "element/element.cuh"
 

@@ -1,6 +1,6 @@
 /* bench 1
 op: upsample_conv2d
-what: one thread an output element - the large image is never stored, every tap reads the small one
+what: one thread per output element - the large image is never stored, every tap reads the small one
 like: conv2d/naive
 params:
   BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y

@@ -1,6 +1,6 @@
 /* bench 1
 op: view
-what: one thread an output element, in the order of the output
+what: one thread per output element, in the order of the output
 needs: c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
