@@ -135,7 +135,9 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     if (count != 1 || !a.out)
-        return cli_usage(verb, count != 1 ? "only one source of frames is expected" : "--to is missing: --to masks/frame_%%03d.png");
+        return cli_usage(verb, count > 1 ? "only one source of frames is expected"
+                               : !count  ? "which frames? A Y4M file, numbered pictures, or - for a pipe"
+                                         : "--to is missing: --to masks/frame_%%03d.png");
     if (!a.frames || a.threshold > 1 || a.dilate > 4096 || strlen(a.out) >= sizeof((struct mask *)0)->path)
         return cli_usage(verb, !a.frames         ? "--frames 0 selects nothing; without the option all frames are used"
                                : a.threshold > 1 ? "--threshold must be a share of white, 0 to 1"

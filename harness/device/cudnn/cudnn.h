@@ -95,8 +95,8 @@ void cudnn_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struc
 void cudnn_plan_free(struct cudnn_plan *plan);
 const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);
 /* cuDNN's precompiled engines need the bias of 16-bit data in 16 bits (BIAS_NARROWED in notes), so the plan keeps a copy, rounded to
- * nearest. Call this after every write to the bias; otherwise each cudnn_execute converts it, inside the measured time. Serves all plans of
- * one cudnn_plans. */
+ * nearest. Call this after every write to the bias; otherwise each cudnn_execute converts it, inside the measured time. One call serves
+ * all plans of a cudnn_plans. */
 bool cudnn_prepare(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t bias, struct error *err);
 /* Queues it on the device's stream. Unused addresses are 0. */
 bool cudnn_execute(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias,

@@ -18,9 +18,9 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
 /* Makes inputs and references: op_data_make, for every op. Free with op_data_free. */
 bool reference_data_make(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
                          struct error *err);
-/* The same for values with a mean (work->mean), or larger ones (work->larger): bounds grow by the effect of roundings of the inputs on the
- * results, which bench computes with the reference. For larger values these are roundings to the inputs' type, because a kernel may round
- * where it scales them. */
+/* The same for values with a mean (work->mean) or larger values (work->larger). Bounds grow by what a rounding of the inputs changes in
+ * the results; bench computes that with the reference. For larger values, the inputs are rounded to their own type, because a kernel may
+ * scale and round them. */
 bool reference_conditioned(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
                            struct error *err);
 /* References and bounds of a few elements around those at `wanted` of each written tensor, from blocks of the op's reference kernel on emu,

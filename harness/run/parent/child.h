@@ -56,9 +56,9 @@ void child_leave(struct child *child);
 /* Turns a "failed" event into an error. Returns false. */
 bool child_failure(const json_t *event, struct error *err);
 /* Sends one command to a new worker. Returns its event of kind `answer` (new reference), or NULL + err. If the worker is killed from
- * outside, a new one gets the command. `who` begins the sentence about a worker that dies or does not answer in time. `keep`: the worker
- * remains there after its answer. If `keep` already holds a worker, that one is asked; if it was already sent the command, the call only
- * waits. NULL: the worker is stopped. */
+ * outside, a new one gets the command. If a worker dies or does not answer in time, the error begins with `who`. keep NULL: the worker is
+ * stopped after its answer; else *keep keeps it. If *keep already holds a worker, that one is asked; if it was already sent the command,
+ * the call only waits. */
 json_t *child_ask(const char *who, const json_t *command, enum event answer, double limit_s, struct child *keep,
                   volatile sig_atomic_t *interrupted, struct error *err);
 /* How many workers are started if they die before their first command: killed from outside, out of memory. */

@@ -88,11 +88,11 @@ steps:
  * each, so that tiles are adjacent and there are no bank conflicts. With boxes of 16 channels TMA was the limit: about 3.2 cycles for each 32 bytes.
  *
  * Cycles of an SM for 16 channels and both warpgroups: tensor cores 1152; shared memory 1420 (weights 576, pixels 384, arrivals 460). On an H200 a step takes about 2000, with its share of the outputs.
- * Neither of the two is the limit: a scheduler has two warps, and the sequence of one warp counts. The operands of two products, 16 operations, take it about 107 cycles, nine times a step, so 960; its other
- * instructions make the step longer, above all those with a long latency. So two steps are unrolled, and slots and phases are counted without a division.
+ * Neither of the two is the limit: a scheduler has two warps, and the time of one warp's instructions decides. It loads the operands of two products nine times per step: 16 operations, about 107 cycles, 960 in all.
+ * Its other instructions make the step longer, above all those with a long latency. So two steps are unrolled, and slots and phases are counted without a division.
  *
- * Warp 0 loads weights, warps 4 to 7 one phase of the pixels each. If instead the last warp that has finished with a slot loads the next (by an atomic counter), no warp waits for the other warpgroup, but
- * the counter's result takes longer than that. A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168. Stores from registers make it 4 %
+ * Warp 0 loads weights, warps 4 to 7 one phase of the pixels each. A variant in which the last warp that finished with a slot loads the next one (by an atomic counter) saves the wait for the other warpgroup,
+ * but waiting for the counter takes longer. A warp of its own for the copies does not fit: 240 registers of the others are too few, and of 9 warps each may have 168. Stores from registers make it 4 %
  * slower than those through shared memory. A map without element strides gains half a per cent. A cluster of two blocks that shares the weights changes nothing. 64 channels with all weights in shared memory
  * take longer than winograd_rs, also if the warpgroups' units are independent and their pixels are prefetched to L2.
  *
