@@ -100,8 +100,8 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     if (isnan(time->ratio) || time_is_to_itself(time)) /* the library */
         return;
-    text_addf(t, ", %sx as fast as the library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b),
-              number_3(time->ratio_high, c));
+    text_addf(t, ", %sx as fast as the library [%s, %s] end to end%s", number_3(time->ratio, a), number_3(time->ratio_low, b),
+              number_3(time->ratio_high, c), time->ratio_low <= 1 && time->ratio_high >= 1 ? " (no significant difference)" : "");
     if (sum > 0 && zero > 0 && low > 0 && high > 0) {
         text_addf(t, ", %sx [%s, %s] as the sum of its layers", number_3(zero / sum, a), number_3(zero_low / high, b),
                   number_3(zero_high / low, c));
