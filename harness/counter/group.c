@@ -32,6 +32,8 @@ const struct counter_fact counter_facts[] = {
     {"near_memory", "%", "the same for the bytes alone"},
     {"near_compute", "%", "the same for the operations alone, at the rate of the pipe that the code uses"},
     {"launch_ns", "ns", "time of an empty launch: measured, else 1000"},
+    {"stall_unknown", "%",
+     "on emu: time of a warp in its largest state of waiting, where schedulers seldom issue and emu does not know what it waits for"},
     {"part_sector_ps", "ps", "what L2 takes more for a sector that is stored in parts (docs/MODEL.md); absent without a model of the chip"},
     {"idle_places", "%", "block slots of the launch that stay empty"},
     {"tensor", "", "1 if the machine code has tensor instructions, else 0"},

@@ -185,6 +185,9 @@ struct device_ops {
      * 0 after a sample, after a launch with too many groups, or if blocks may take work from each other. Valid until the next launch. NULL
      * on cuda. */
     uint64_t (*group_work)(const struct device *dev, const uint32_t **work);
+    /* emu: the share of a mean block's path that no block goes without, whatever its work, in the last launch or sample that was weighed;
+     * 0: its blocks do the same, or take work from each other. NULL on cuda. */
+    double (*group_fixed)(const struct device *dev);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
     /* emu: later launches run their blocks in an order drawn from the seed (0: by number), and report threads that wait for each other

@@ -4,19 +4,20 @@
 #include <stdint.h>
 
 enum path_kind {
-    PATH_PLAIN,     /* its result is ready some cycles after its operands */
-    PATH_SPLIT,     /* the same, and it holds a branch (a slow path): no later instruction moves in front of it */
-    PATH_LOAD,      /* from global memory: L1, L2 or DRAM */
-    PATH_LOAD_FREE, /* the same of memory that nobody writes: a store does not keep it behind */
-    PATH_ATOMIC,    /* from L2 */
-    PATH_SHARED,    /* of shared memory */
-    PATH_STORE,     /* to global memory: no later load moves in front of it */
-    PATH_BARRIER,   /* waits for all before it */
-    PATH_COPY,      /* asynchronous: begins to load */
-    PATH_COMMIT,    /* what was begun is one group */
-    PATH_COPY_WAIT, /* for all groups but `amount` */
-    PATH_MBARRIER,  /* for the oldest group */
-    PATH_PRODUCT,   /* wgmma: the tensor pipe works on it */
+    PATH_PLAIN,       /* its result is ready some cycles after its operands */
+    PATH_SPLIT,       /* the same, and it holds a branch (a slow path): no later instruction moves in front of it */
+    PATH_LOAD,        /* from global memory: L1, L2 or DRAM */
+    PATH_LOAD_FREE,   /* the same of memory that nobody writes: a store does not keep it behind */
+    PATH_LOAD_STRONG, /* of memory that others write now: from L2 */
+    PATH_ATOMIC,      /* from L2 */
+    PATH_SHARED,      /* of shared memory */
+    PATH_STORE,       /* to global memory: no later load moves in front of it */
+    PATH_BARRIER,     /* waits for all before it */
+    PATH_COPY,        /* asynchronous: begins to load */
+    PATH_COMMIT,      /* what was begun is one group */
+    PATH_COPY_WAIT,   /* for all groups but `amount` */
+    PATH_MBARRIER,    /* for the oldest group */
+    PATH_PRODUCT,     /* wgmma: the tensor pipe works on it */
     PATH_PRODUCT_WAIT,
     PATH_BRANCH
 };

@@ -20,23 +20,23 @@ static void by_hand(void **state)
         uint32_t work[8];
         uint64_t blocks;
         int sms, places;
-        double each, sm, place, place_blocks;
+        double each, sm, place, place_blocks, busy;
     } table[] = {
         /* the second SM takes the short ones, one after the other */
-        {{8, 2, 2, 2}, 4, 2, 1, 0, 8, 8, 1},
+        {{8, 2, 2, 2}, 4, 2, 1, 0, 8, 8, 1, 14.0 / 16},
         /* the long one comes last: both SMs have worked for 4 */
-        {{2, 2, 2, 2, 8}, 5, 2, 1, 0, 12, 12, 3},
+        {{2, 2, 2, 2, 8}, 5, 2, 1, 0, 12, 12, 3, 16.0 / 24},
         /* two places an SM: blocks 0 and 2, and blocks 1 and 3. The blocks of an SM share it, so its work is 10 and 4; a block that runs
          * alone takes 8
          */
-        {{8, 2, 2, 2}, 4, 2, 2, 0, 10, 8, 1},
+        {{8, 2, 2, 2}, 4, 2, 2, 0, 10, 8, 1, 10.0 / 16},
         /* what each block costs besides counts in its place: 2 x (2 + 5) is more than 8 + 5 */
-        {{8, 2, 2}, 3, 2, 1, 5, 8, 4, 2},
+        {{8, 2, 2}, 3, 2, 1, 5, 8, 4, 2, 27.0 / 28},
         /* fewer blocks than SMs */
-        {{3, 9}, 2, 4, 2, 0, 9, 9, 1},
+        {{3, 9}, 2, 4, 2, 0, 9, 9, 1, 12.0 / 36},
         /* SM 0 has 1 and 7, SM 1 has 1 and 3. At 2 both drop the short one: the next, 4, goes to SM 0, which has 6 + 4 left; */
         /* the last, 1, to SM 1 */
-        {{1, 1, 7, 3, 4, 1}, 6, 2, 2, 0, 12, 7, 1},
+        {{1, 1, 7, 3, 4, 1}, 6, 2, 2, 0, 12, 7, 1, 10.0 / 14},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct dispatch d;
@@ -44,6 +44,7 @@ static void by_hand(void **state)
         near(d.sm_work, table[i].sm, 1e-6);
         near(d.place_work, table[i].place, 1e-6);
         near(d.place_blocks, table[i].place_blocks, 1e-6);
+        near(d.busy, table[i].busy, 1e-6);
     }
 }
 

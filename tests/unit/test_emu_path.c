@@ -213,6 +213,43 @@ static void blocks_of_one_column_stand_for_no_others(void **state)
         fail_msg("%.0f cycles of 312 blocks that work, %.0f of one", all, each);
 }
 
+/* Of 640 blocks twelve have work, and each waits for a load first: a busy one stands for no idle one, nor the other way round. */
+static void few_blocks_have_the_work(void **state)
+{
+#define SOME(turns) \
+    "ld.global.u32 %r1, [%d1]; mov.u32 %r4, %ctaid.x; setp.ge.u32 %p, %r4, 12; add.u32 %r4, %r4, %r1; @%p bra END;\n" \
+    "LOOP: .pragma \"nounroll\"; ex2.approx.ftz.f32 %f1, %f1; ex2.approx.ftz.f32 %f1, %f1; add.u32 %r2, %r2, 1; setp.lt.u32 %p, " \
+    "%r2, " turns "; @%p bra LOOP; END:"
+    const double busy = path_of_grid(SOME("400"), 32, 1, 1).l2, idle = path_of_grid(SOME("0"), 32, 640, 1).l2 / 640;
+    const double all = path_of_grid(SOME("400"), 32, 640, 1).l2, want = 12 * busy + 628 * idle;
+    assert_true(busy > 30 * idle);
+    if (fabs(all / want - 1) > 0.1)
+        fail_msg("%.0f cycles of 640 blocks, %.0f of 12 that work and 628 that do not", all, want);
+}
+
+/* What another block may write at any time is never in L1, and lies in L2; how often a loop asks for it here means nothing. */
+static void values_that_others_write(void **state)
+{
+    const struct path none = path_of("mov.u32 %r1, 0;", 32),
+                      once = path_of("ld.relaxed.gpu.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1;", 32),
+                      twice = path_of("ld.relaxed.gpu.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; bar.sync 0;\n"
+                                      "ld.volatile.global.u32 %r2, [%d1]; add.u32 %r2, %r2, %r1;",
+                                      32);
+    assert_true(fabs((once.l2 - once.l1 - (none.l2 - none.l1)) / 239 - 1) < 0.02 && fabs((twice.l2 - twice.l1) / 239 - 2) < 0.02);
+    assert_true(fabs(twice.dram - twice.l2) < 1);
+    double loops[2];
+    for (int i = 0; i < 2; i++) {
+        char body[512];
+        snprintf(body, sizeof body,
+                 "LOOP: .pragma \"nounroll\"; ld.volatile.global.u32 %%r1, [%%d1]; add.u32 %%r2, %%r2, 1; add.u32 %%r3, %%r2, %%r1;\n"
+                 "setp.lt.u32 %%p, %%r3, %d; @%%p bra LOOP;",
+                 i ? 1000 : 10);
+        loops[i] = path_of(body, 32).l2;
+    }
+    if (!(loops[1] < 1.02 * loops[0] && loops[0] > 280))
+        fail_msg("%.0f and %.0f cycles", loops[0], loops[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(waits_for_loads),
@@ -221,6 +258,8 @@ int main(void)
                                        cmocka_unit_test(what_a_warp_has_read),
                                        cmocka_unit_test(warps_of_a_block_share_an_sm),
                                        cmocka_unit_test(work_from_a_counter_is_shared),
-                                       cmocka_unit_test(blocks_of_one_column_stand_for_no_others)};
+                                       cmocka_unit_test(blocks_of_one_column_stand_for_no_others),
+                                       cmocka_unit_test(few_blocks_have_the_work),
+                                       cmocka_unit_test(values_that_others_write)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

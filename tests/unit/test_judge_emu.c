@@ -18,8 +18,8 @@ static void emu(struct row *r, const char *name, double value)
     row_add_member(r, FAMILY_EMU, 0, 0, name, "", "emu", value);
 }
 
-/* A row on emu, of 40 waves of blocks whose warps wait for half of their time. */
-static void emu_row(struct fixture *f, double instructions)
+/* A row on emu, of 40 waves of blocks; their warps take `l1` of 20,000 cycles without their waits for global data. */
+static void emu_row(struct fixture *f, double instructions, double l1)
 {
     const int blocks = 132 * 8 * 40;
     struct row *r = row_of(f, "conv2d/mine", 0, 0);
@@ -32,7 +32,7 @@ static void emu_row(struct fixture *f, double instructions)
     emu(r, "warp_instructions", instructions * blocks);
     emu(r, "unique_bytes_read", 5e5);
     emu(r, "unique_bytes_written", 5e5);
-    emu(r, "path_l1_cycles", 9e3 * blocks);
+    emu(r, "path_l1_cycles", l1 * blocks);
     emu(r, "path_l2_cycles", 20e3 * blocks);
     emu(r, "path_dram_cycles", 20e3 * blocks);
     emu(r, "global_requests_ld", 1e4);
@@ -48,7 +48,7 @@ static void the_error_of_a_time_decides_nothing(void **state)
         struct fixture f = {0};
         struct judge j;
         fixture_run(&f.run, "edsr", "emu:GH100", "emu");
-        emu_row(&f, instructions);
+        emu_row(&f, instructions, 9e3);
         struct case_view c = judged(&f, &j);
         const struct view *v = &c.views[0];
         double issue = predicted_value(&c, v, "issue_active");
@@ -78,7 +78,7 @@ static void without_a_time_nothing_leads(void **state)
     struct fixture f = {0};
     struct judge j;
     fixture_run(&f.run, "edsr", "emu:GH100", "emu");
-    emu_row(&f, 2000);
+    emu_row(&f, 2000, 9e3);
     f.rows[0]->steps[0].waves = 0.4;
     f.rows[0]->steps[0].grid[0] = 132 * 3;
     emu(f.rows[0], "warp_f64", 1e9); /* which no row behind the model has */
@@ -93,11 +93,38 @@ static void without_a_time_nothing_leads(void **state)
     judged_free(&c, &j, &f);
 }
 
+/* Where schedulers seldom issue and emu knows of no wait, a warp waits for something that emu does not know. That precedes SMs that are
+ * without a block for a quarter of the time, and not those that are for half of it. */
+static void waits_that_are_not_known(void **state)
+{
+    static const struct {
+        double busy;
+        const char *word;
+    } table[] = {{90, "latency"}, {76, "latency"}, {50, "tail"}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct fixture f = {0};
+        struct judge j;
+        fixture_run(&f.run, "edsr", "emu:GH100", "emu");
+        emu_row(&f, 100, 19e3);
+        struct row *r = f.rows[0];
+        emu(r, "unequal_sm", 100 * 320 * 1.1);
+        emu(r, "unequal_place", 100 * 40 * 1.1);
+        emu(r, "unequal_blocks", 40);
+        emu(r, "unequal_busy", table[i].busy);
+        struct case_view c = judged(&f, &j);
+        if (strcmp(verdict_word(&c.views[0]), table[i].word))
+            fail_msg("SMs with a block in %.0f %% of the time: '%s'", table[i].busy, verdict_word(&c.views[0]));
+        assert_true(predicted_value(&c, &c.views[0], "stall_unknown") > 0);
+        judged_free(&c, &j, &f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_of_a_time_decides_nothing),
         cmocka_unit_test(without_a_time_nothing_leads),
+        cmocka_unit_test(waits_that_are_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,15 @@ static void unequal_blocks(void **state)
     near(p.unit_ns[UNIT_ISSUE], 3 * 1.25e6);
     near(p.unit_ns[UNIT_LATENCY], (2 * 1000 + 2 * 20 * 1e6 / 8) / 2);
     near(p.sm_busy, 1 / 3.0);
+    m.constant[PREDICT_cycles_per_instruction] = 0; /* the path decides: 3,000 of its 4,000 cycles are those of every block */
+    m.constant[PREDICT_issue_share] = 1e3;
+    m.constant[PREDICT_far_power] = m.constant[PREDICT_path_norm] = 1;
+    c.path_l1 = c.path_l2 = c.path_dram = 1320 * 4000.0;
+    c.path_fixed = 1320 * 3000.0;
+    c.unequal_busy = 0.8;
+    predict_launch(&m, h200, &c, &p);
+    near(p.unit_ns[UNIT_LATENCY], (2 * 1000 + 2 * 3000 + 20 * 1000) / 2.0);
+    near(p.sm_busy, 0.8);
 }
 
 /* A quarter of what it reads was written by the launch before: it comes from L2, for its loads and for DRAM's traffic. */

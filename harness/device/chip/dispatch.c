@@ -47,8 +47,10 @@ struct place {
     double work, blocks;
 };
 
-static void run_places(const uint32_t *work, uint64_t blocks, int count, double each, struct dispatch *out)
+static void run_places(const uint32_t *work, uint64_t blocks, int sms, int count, double each, struct dispatch *out)
 {
+    SCOPED double *ends =
+        xcalloc((size_t)sms, sizeof *ends); /* the places of an SM stand at equal distances, for blocks go to SMs in turns */
     struct heap h = {.items = xcalloc((size_t)count + 1, sizeof *h.items)};
     struct place *places = xcalloc((size_t)count, sizeof *places);
     double last = -1;
@@ -61,12 +63,15 @@ static void run_places(const uint32_t *work, uint64_t blocks, int count, double 
         p->blocks++;
         e.at += each + work[b];
         heap_push(&h, e);
+        ends[e.who % sms] = fmax(ends[e.who % sms], e.at);
         if (e.at > last) {
             last = e.at;
             out->place_work = p->work;
             out->place_blocks = p->blocks;
         }
     }
+    for (int i = 0; i < sms; i++)
+        out->busy += ends[i] / last / sms;
     free(places);
     free(h.items);
 }
@@ -155,7 +160,7 @@ bool dispatch_blocks(const uint32_t *work, uint64_t blocks, int sms, int places,
     *out = (struct dispatch){0};
     if (least >= most || sms < 1 || places < 1)
         return false;
-    run_places(work, blocks, sms * places, each, out);
+    run_places(work, blocks, sms, sms * places, each, out);
     out->sm_work = run_sms(work, blocks, sms, places);
     return true;
 }

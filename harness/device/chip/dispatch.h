@@ -7,6 +7,7 @@
 
 struct dispatch {
     double sm_work;                  /* until the last block ends, if SMs work without a pause and their blocks share them: that of an SM */
+    double busy;                     /* share of that time in which an SM has a block, in the mean */
     double place_work, place_blocks; /* of the blocks that follow each other in the place that ends last, if each takes its own time */
 };
 /* The work of each block, on `sms` SMs with `places` places each. `each`: what a block costs in addition to its work. False: all blocks do

@@ -149,9 +149,12 @@ static void put_residence(const struct predict_counts *c, struct prediction *out
         most = fmax(most, out->unit_ns[i]);
     bool waits = out->unit_ns[UNIT_LATENCY] > most;
     most = fmax(most, out->unit_ns[UNIT_LATENCY]);
-    out->sm_busy = waits && !(c->unequal_sm > 0) && c->blocks >= sms ? sqrt(1 / uneven) : 1 / uneven;
-    if (c->unequal_sm > 0) /* a block without work takes its time, too */
-        out->sm_busy += (1 - out->sm_busy) * fmin(1, blocks_ns / most);
+    if (waits && c->unequal_busy > 0)
+        out->sm_busy = c->unequal_busy;
+    else if (c->unequal_sm > 0) /* a block without work takes its time, too */
+        out->sm_busy = 1 / uneven + (1 - 1 / uneven) * fmin(1, blocks_ns / most);
+    else
+        out->sm_busy = waits && c->blocks >= sms ? sqrt(1 / uneven) : 1 / uneven;
     out->resident = fmin(1, filled / out->sm_busy * (waits ? fmin(1, out->alone_ns / launch_ns) : 1));
 }
 
@@ -159,11 +162,13 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
 {
     const double *k = m->constant, ghz = k[PREDICT_clock_hz] / 1e9, sms = chip->sm_count;
     double slots = c->resident > 0 ? c->resident : sms * c->blocks_per_sm, waves = c->blocks / slots,
-           rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks, blocks = rounds;
+           rounds = waves < 6 ? ceil(waves) : waves + 0.5, uneven = ceil(c->blocks / sms) * sms / c->blocks, blocks = rounds,
+           paths = rounds;
     if (c->unequal_sm > 0) { /* blocks that follow each other, in number and in work of a mean one */
         uneven = c->unequal_sm * sms / c->instructions;
         rounds = c->unequal_place * c->blocks / c->instructions;
         blocks = c->unequal_blocks;
+        paths = c->path_l2 > 0 ? rounds + (blocks - rounds) * c->path_fixed / c->path_l2 : rounds; /* some of which each block takes */
     }
     const struct loads loads = loads_of(m, c);
     double machine = k[PREDICT_machine_per_ptx] * c->instructions + k[PREDICT_machine_per_branch] * c->branches + c->machine_more,
@@ -183,11 +188,11 @@ static void put_units(const struct chip_model *m, const struct chip *chip, const
     /* The chip launches one block after the other: those that it holds at once, and later ones no faster than that. */
     double each = fmax(k[PREDICT_block_ns], k[PREDICT_warp_ns] * c->warps_per_block), first = each * fmin(c->blocks, slots);
     out->alone_ns = blocks / ghz * k[PREDICT_cycles_per_block] +
-                    rounds / ghz * add_powers(shared_cycles(m, c, machine), path_of(m, c), k[PREDICT_path_norm]);
+                    add_powers(rounds * shared_cycles(m, c, machine), paths * path_of(m, c), k[PREDICT_path_norm]) / ghz;
     out->waits = waits_of(c, path_of(m, c));
     out->unit_ns[UNIT_LATENCY] = first + fmax(each * c->blocks - first, out->alone_ns);
     out->unit_ns[UNIT_START] = k[PREDICT_start_ns] + k[PREDICT_code_ns_per_byte] * c->code_bytes;
-    put_residence(c, out, sms, uneven, waves / rounds, each * c->blocks, blocks / ghz * k[PREDICT_cycles_per_block]);
+    put_residence(c, out, sms, uneven, waves / paths, each * c->blocks, blocks / ghz * k[PREDICT_cycles_per_block]);
     /* L2 still holds the last bytes that a launch wrote when it ends. */
     const double written = fmax(0, c->written_bytes - k[PREDICT_l2_keeps_bytes]);
     peak[UNIT_DRAM] = (c->read_bytes - c->kept_bytes + written) / chip->dram_bytes_s * 1e9;

@@ -80,13 +80,14 @@ struct predict_counts {
     double resident; /* blocks that the chip holds at once, where clusters make it fewer than its SMs hold; 0: no clusters */
     double instructions, machine_more, branches, requests_ld, first_sectors, waves, sectors_ld, sectors_st, sectors_st_part, sectors_async,
         shared_wavefronts, shared_loads, barriers;
+    double path_fixed;                  /* of path_l2: what blocks of unequal work have in common */
     double path_l1, path_l2, path_dram; /* cycles of each block alone on an SM, if what a warp reads first came from there */
     double tensor_macs, kind[PREDICT_KIND_COUNT];
-    double read_bytes, written_bytes;                 /* distinct */
-    double unequal_sm, unequal_place, unequal_blocks; /* of unequal blocks (device/chip/dispatch): sm_work, place_work, place_blocks */
-    double kept_bytes;                                /* of read_bytes: the launch before wrote them, and L2 still holds them */
-    bool groups;                                      /* warp-group matrix instructions */
-    int math;                                         /* whose tensor rate applies */
+    double read_bytes, written_bytes;                               /* distinct */
+    double unequal_sm, unequal_place, unequal_blocks, unequal_busy; /* of unequal blocks: device/chip/dispatch */
+    double kept_bytes; /* of read_bytes: the launch before wrote them, and L2 still holds them */
+    bool groups;       /* warp-group matrix instructions */
+    int math;          /* whose tensor rate applies */
 };
 struct prediction {
     double ns;               /* NaN: none */

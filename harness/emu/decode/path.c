@@ -21,6 +21,7 @@ static const struct latency latencies[] = {{"ld", "param param::entry param::fun
                                            {"ld", "local", 41, PATH_SHARED, 1, 0},
                                            {"ld", "const", 34, PATH_PLAIN, 1, 0},
                                            {"ld", "nc", 0, PATH_LOAD_FREE, 1, 0},
+                                           {"ld", "volatile relaxed acquire", 0, PATH_LOAD_STRONG, 1, 0},
                                            {"ld", NULL, 0, PATH_LOAD, 1, 0},
                                            {"ldu", NULL, 0, PATH_LOAD, 1, 0},
                                            {"st", "shared shared::cta shared::cluster local param", 0, PATH_SHARED, 1, 0},

@@ -188,12 +188,14 @@ void totals_add(struct totals *t, const struct launch *l, const char *path, cons
         abort();
     memset(memos, 0, (p->memo_count + 1) * sizeof *memos);
     merge_workers(l, blocks, memos);
-    uint64_t cycles[PATH_LEVELS] = {0};
-    path_cycles(l, blocks, memos, cycles);
+    struct path_sum path_of = {0};
+    path_cycles(l, blocks, memos, &path_of);
     t->whole[COUNT_first_sectors] += path_first_sectors(l, memos);
-    t->whole[COUNT_path_l1_cycles] += cycles[PATH_L1];
-    t->whole[COUNT_path_l2_cycles] += cycles[PATH_L2];
-    t->whole[COUNT_path_dram_cycles] += cycles[PATH_DRAM];
+    t->whole[COUNT_path_l1_cycles] += path_of.cycles[PATH_L1];
+    t->whole[COUNT_path_l2_cycles] += path_of.cycles[PATH_L2];
+    t->whole[COUNT_path_dram_cycles] += path_of.cycles[PATH_DRAM];
+    t->whole[COUNT_path_fixed_cycles] += path_of.fixed_cycles;
+    t->fixed_share = path_of.fixed_share;
     int own = -1; /* the file of the kernel's first line; 0: the PTX itself */
     for (uint32_t i = 0; i < p->count && own < 0; i++)
         own = p->cold[i].line > 0 ? p->cold[i].file : -1;

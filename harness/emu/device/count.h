@@ -53,6 +53,7 @@
     X(path_l1_cycles, "cycle") \
     X(path_l2_cycles, "cycle") \
     X(path_dram_cycles, "cycle") \
+    X(path_fixed_cycles, "cycle") \
     X(shared_requests, "request") \
     X(shared_wavefronts_ld, "wavefront") \
     X(shared_wavefronts_st, "wavefront") \
@@ -84,6 +85,7 @@ struct totals {
     int line_count;
     struct device_instruction *code; /* sorted by line of the PTX */
     int code_count;
+    double fixed_share; /* struct path_sum */
     char file[256];
 };
 /* path: the kernel's file, whose lines are counted; "": the file of its first instruction. buffers: the buffers whose `requested` grows,

@@ -420,6 +420,11 @@ static uint64_t emu_group_work(const struct device *dev, const uint32_t **work)
     return e->work_groups;
 }
 
+static double emu_group_fixed(const struct device *dev)
+{
+    return ((const struct emu *)dev->private_data)->totals.fixed_share;
+}
+
 static int emu_reports(struct device *dev, const struct device_report **reports)
 {
     struct emu *e = dev->private_data;
@@ -474,6 +479,7 @@ const struct device_ops emu_device = {
     .weigh = emu_weigh,
     .instructions = emu_instructions,
     .group_work = emu_group_work,
+    .group_fixed = emu_group_fixed,
     .reports = emu_reports,
     .reorder = emu_reorder,
     .multiply = emu_multiply,

@@ -12,8 +12,7 @@
 
 #define PART 8
 #define STEPS_MOST 40000 /* of one warp that are timed; the rest takes as long in the mean of its basic block */
-#define TIMED_MOST 16    /* different paths of a launch that are timed */
-#define ALIKE 4          /* with more of them, blocks do different work */
+#define TIMED_MOST 128   /* different paths of a launch that are timed */
 #define SCHEDULERS 4
 #define GROUPS 16         /* of copies that are under way */
 #define UNROLL 4          /* turns of a short loop that become one */
@@ -45,6 +44,7 @@ static inline cycles all(int32_t parts)
 struct timer {
     const struct path_code *code;
     const uint32_t *of_flow; /* by flow: warps of the block that run it */
+    const bool *spins;       /* by flow: it loads until another block has written */
     const uint32_t *extra;   /* by step: parts that its requests take beyond the first sector or wavefront */
     const uint32_t *waves;   /* by step: wavefronts of its requests, in parts */
     const cycles *latency;   /* by step, of loads: the mean of those that read a sector first and the others */
@@ -138,7 +138,7 @@ static void use_loads(struct timer *t, uint32_t waves)
 static cycles time_load(struct timer *t, const struct path_step *s, cycles at, uint32_t i)
 {
     const int32_t extra = (int32_t)t->extra[i];
-    at = s->kind == PATH_LOAD ? later(at, t->kept) : at;
+    at = s->kind != PATH_LOAD_FREE ? later(at, t->kept) : at;
     take_words(t, s->words, &at, t->latency[i] + all(extra));
     t->issued = later(t->issued, at);
     use_loads(t, t->waves[i]);
@@ -167,7 +167,7 @@ static void time_step(struct timer *t, uint32_t i)
     t->sum_slots += s->slots * PART * (int32_t)t->warps;
     t->sum_special += s->special * PART * (int32_t)t->warps;
     done = at + all(s->latency * PART);
-    if (s->slots && s->kind != PATH_LOAD && s->kind != PATH_LOAD_FREE)
+    if (s->slots && s->kind != PATH_LOAD && s->kind != PATH_LOAD_FREE && s->kind != PATH_LOAD_STRONG)
         t->issued = later(t->issued, at);
     if (s->special) {
         t->special = later(t->special, t->start) + all(s->special * PART);
@@ -176,6 +176,7 @@ static void time_step(struct timer *t, uint32_t i)
     switch (s->kind) {
     case PATH_SPLIT: split(t, at); break;
     case PATH_LOAD:
+    case PATH_LOAD_STRONG:
     case PATH_LOAD_FREE: done = time_load(t, s, at, i); break;
     case PATH_ATOMIC: done = later(at, t->kept) + all(ATOMIC_CYCLES * PART + extra); break;
     case PATH_SHARED:
@@ -234,27 +235,34 @@ static bool goes_on(const struct flow *flows, uint32_t head, uint32_t to, uint32
     return flows[to].joined || (flows[to].unrolled && to == head && *turn % UNROLL);
 }
 
+/* How often a warp runs a basic block. How many turns of a loop that waits for others emu makes depends on the order of its blocks: one
+ * counts. */
+static double runs_of(const struct timer *t, const struct path_warp *w, const struct cost *costs, uint32_t f)
+{
+    return t->spins[f] ? costs[f].seen : (double)w->blocks[f].executions;
+}
+
 /* Of blocks that were not timed: as long as the others in the mean, by the instructions. */
 static void add_rest(const struct timer *t, const struct path_warp *w, const struct cost *costs, uint32_t flow_count,
                      double out[PATH_LEVELS])
 {
     for (uint32_t f = 0; f < flow_count; f++) {
-        const double runs = (double)w->blocks[f].executions, steps = t->code->range[f][1] - t->code->range[f][0];
+        const double runs = runs_of(t, w, costs, f), steps = t->code->range[f][1] - t->code->range[f][0];
         for (int k = 0; k < PATH_LEVELS; k++)
             out[k] += costs[f].seen ? runs * costs[f].sum[k] / costs[f].seen / PART : runs * steps * t->start[k] / PART / (t->steps + 1);
     }
 }
 
 /* Cycles that the units of an SM need for all warps of the block. */
-static double busy_cycles(const struct timer *t, const struct path_warp *w, uint32_t flow_count)
+static double busy_cycles(const struct timer *t, const struct path_warp *w, const struct cost *costs, uint32_t flow_count)
 {
     double slots = 0, special = 0, product = 0, loads = 0;
     for (uint32_t f = 0; f < flow_count; f++)
         for (uint32_t i = t->code->range[f][0]; i < t->code->range[f][1]; i++) {
             const struct path_step *s = &t->code->steps[i];
-            const double runs = (double)w->blocks[f].executions * t->of_flow[f];
-            const bool memory = s->kind == PATH_LOAD || s->kind == PATH_LOAD_FREE || s->kind == PATH_SHARED || s->kind == PATH_STORE ||
-                                s->kind == PATH_COPY;
+            const double runs = runs_of(t, w, costs, f) * t->of_flow[f];
+            const bool memory = s->kind == PATH_LOAD || s->kind == PATH_LOAD_FREE || s->kind == PATH_LOAD_STRONG ||
+                                s->kind == PATH_SHARED || s->kind == PATH_STORE || s->kind == PATH_COPY;
             slots += runs * s->slots;
             special += runs * s->special;
             product += s->kind == PATH_PRODUCT ? runs * s->amount : 0;
@@ -279,6 +287,8 @@ static void time_warp(const struct program *p, struct timer *t, const struct pat
     t->group_open = false;
     for (uint32_t i = 0; i < w->count && t->steps < STEPS_MOST; i++) {
         const uint32_t f = w->flows[i];
+        if (t->spins[f] && i && w->flows[i - 1] == f)
+            continue;
         if (head == UINT32_MAX || !goes_on(p->flows, head, f, &turn)) {
             leave_block(t);
             if (head != UINT32_MAX)
@@ -300,7 +310,7 @@ static void time_warp(const struct program *p, struct timer *t, const struct pat
     for (int k = 0; k < PATH_LEVELS; k++)
         out[k] = 0;
     add_rest(t, w, costs, p->flow_count, out);
-    const double busy = busy_cycles(t, w, p->flow_count);
+    const double busy = busy_cycles(t, w, costs, p->flow_count);
     for (int k = 0; k < PATH_LEVELS; k++)
         out[k] = out[k] > busy ? out[k] : busy;
 }
@@ -378,7 +388,7 @@ static void put_latencies(const struct launch *l, const struct path_code *c, dou
 {
     for (uint32_t i = 0; i < c->step_count; i++) {
         struct path_reads sum;
-        double near = 1, far = 1;
+        double near = 1, far = c->steps[i].kind != PATH_LOAD_STRONG;
         if (add_reads(l, &c->steps[i], &sum)) {
             double lost = sum.first;
             for (int k = 0; k < PATH_AGES; k++)
@@ -447,12 +457,75 @@ static void time_path(const struct program *p, struct timer *t, const struct pat
     }
 }
 
-void path_cycles(const struct launch *l, const struct block_count *counts, const struct memo *memos, uint64_t sum[PATH_LEVELS])
+/* Basic blocks that a followed warp ran again at once and that load what others write. */
+static void find_spins(const struct launch *l, const struct path_code *c, bool *spins)
+{
+    for (int r = 0; r < l->runner_count; r++)
+        for (const struct path *path = l->runners[r].paths; path; path = path->next)
+            for (int w = 0; w < path->warps; w++)
+                for (uint32_t i = 1; i < path->warp[w].count; i++) {
+                    const uint32_t f = path->warp[w].flows[i];
+                    for (uint32_t s = c->range[f][0]; f == path->warp[w].flows[i - 1] && s < c->range[f][1]; s++)
+                        spins[f] |= c->steps[s].kind == PATH_LOAD_STRONG;
+                }
+}
+
+/* The cycles of blocks, as a line over the instructions of a warp: those of unequal work share a part that does not grow with it, such as
+ * the wait for the mask that says that there is nothing to do. */
+struct line {
+    double weight, x, xx, y[PATH_LEVELS], xy[PATH_LEVELS];
+};
+
+static void line_add(struct line *of, double weight, double x, const double y[PATH_LEVELS])
+{
+    of->weight += weight;
+    of->x += weight * x;
+    of->xx += weight * x * x;
+    for (int i = 0; i < PATH_LEVELS; i++) {
+        of->y[i] += weight * y[i];
+        of->xy[i] += weight * x * y[i];
+    }
+}
+
+/* Cycles at `x`, which are never fewer for more work; *fixed: those at 0, which are not negative. */
+static double line_at(const struct line *of, int level, double x, double *fixed)
+{
+    const double spread = of->xx - of->x * of->x / of->weight, rise = of->xy[level] - of->x * of->y[level] / of->weight;
+    const double most = of->x > 0 ? of->y[level] / of->x : 0;
+    double slope = spread > 1e-9 * of->xx ? rise / spread : most;
+    slope = slope < 0 ? 0 : slope > most ? most : slope;
+    *fixed = (of->y[level] - slope * of->x) / of->weight;
+    return *fixed + slope * x;
+}
+
+enum relation { LIKE, DIFFER, SHARE_WORK };
+
+/* Of `blocks` whose warps execute `instructions` in the mean. Warps that take work from a counter share it evenly on a GPU; here those that
+ * run first take most of it. Of blocks that differ, those that are followed may have more work than others, or less. */
+static void put_sum(const struct line *line, enum relation how, double instructions, double blocks, struct path_sum *sum)
+{
+    for (int i = 0; i < PATH_LEVELS && line->weight > 0; i++) {
+        double fixed = 0, one = line->y[i] / line->weight;
+        if (how == DIFFER)
+            one = line_at(line, i, instructions, &fixed);
+        else if (how == SHARE_WORK && line->x > 0)
+            one *= instructions * line->weight / line->x;
+        sum->cycles[i] += (uint64_t)(one * blocks + .5);
+        if (i == PATH_L2) {
+            sum->fixed_cycles += (uint64_t)(fixed * blocks + .5);
+            sum->fixed_share = one > 0 ? fixed / one : 0;
+        }
+    }
+}
+
+void path_cycles(const struct launch *l, const struct block_count *counts, const struct memo *memos, struct path_sum *sum)
 {
     struct program *p = l->program;
     struct timed timed[TIMED_MOST];
     int count = 0;
-    double weight = 0, followed = 0, warps = 0, all_blocks = 0, total[PATH_LEVELS] = {0};
+    double warps = 0, all_blocks = 0;
+    struct line line = {0};
+    const bool takes = p->shares && !l->cooperative; /* the blocks of a cooperative launch run in turns */
     struct timer t = {.code = decode_path(p)};
     SCOPED uint32_t *requests = xcalloc(2 * (size_t)t.code->step_count + 1, sizeof *requests);
     SCOPED struct cost *costs = aligned_alloc(16, (p->flow_count + 1) * sizeof *costs);
@@ -461,6 +534,9 @@ void path_cycles(const struct launch *l, const struct block_count *counts, const
     if (!costs || !ready || !latency)
         abort();
     put_requests(&t, p, memos, requests);
+    SCOPED bool *spins = xcalloc(p->flow_count + 1, sizeof *spins);
+    find_spins(l, t.code, spins);
+    t.spins = spins;
     t.ready = ready;
     t.latency = latency;
     for (int r = 0; r < l->runner_count; r++)
@@ -480,18 +556,11 @@ void path_cycles(const struct launch *l, const struct block_count *counts, const
                 timed[count] = (struct timed){.hash = hash};
                 time_path(p, &t, path, counts, blocks, costs, &timed[count++]);
             }
-            weight += (double)path->weight;
-            for (int i = 0; i < PATH_LEVELS; i++)
-                total[i] += (double)path->weight * timed[k].most[i];
-            followed += (double)path->weight * (p->shares ? timed[k].instructions : timed[k].mean);
+            line_add(&line, (double)path->weight, takes ? timed[k].instructions : timed[k].mean, timed[k].most);
             warps = path->block_warps * blocks;
         }
-    /* Warps that take work from a counter share it evenly on a GPU; here those that run first take most of it. Of blocks that differ, those
-     * that are followed may have more work than others, or less. */
-    const double fair =
-        (p->shares || count > ALIKE) && followed > 0 ? instructions_of(t.code, counts, p->flow_count) / warps / (followed / weight) : 1;
-    for (int i = 0; i < PATH_LEVELS && weight > 0; i++)
-        sum[i] += (uint64_t)(total[i] * fair * blocks / weight + .5);
+    const double mean = warps > 0 ? instructions_of(t.code, counts, p->flow_count) / warps : 0;
+    put_sum(&line, takes ? SHARE_WORK : count > 1 ? DIFFER : LIKE, mean, blocks, sum);
 }
 
 uint64_t path_first_sectors(const struct launch *l, const struct memo *memos)

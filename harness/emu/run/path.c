@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a launch one block of each eighth, at an uneven distance: blocks at one distance may stand in one column of the grid, all with the
+/* Of a launch one block of each part, at an uneven distance: blocks at one distance may stand in one column of the grid, all with the
  * work of its border. */
 bool path_wants(const struct launch *l, uint64_t number, int rank, const struct device_group *sampled)
 {

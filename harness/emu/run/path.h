@@ -1,12 +1,12 @@
 /* emu/run/path: the path of a few warps through the basic blocks of a kernel, from which device/path.c computes their run time.
  *
- * emu follows the first and the last warp of about eight blocks of a launch; in a sample, those of one block of each group. A followed warp
+ * emu follows the first and the last warp of some 64 blocks of a launch; in a sample, those of one block of each group. A followed warp
  * is interrupted at each basic block, so that the others cost nothing. The results of a launch do not change. */
 #pragma once
 
 #include "emu/exec.h"
 
-#define PATH_BLOCKS 8   /* of a launch that are followed, or up to twice as many */
+#define PATH_BLOCKS 64  /* of a launch that are followed, or up to twice as many */
 #define PATH_MOST 4096u /* basic blocks whose order is kept: */
 #define PATH_TURNS 32u  /* of each the first ones, so that a long loop leaves room for what follows */
 #define PATH_SKIPS 16384u

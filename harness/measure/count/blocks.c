@@ -511,7 +511,7 @@ bool blocks_count(struct rig *rig, int step, const struct blocks_how *how, struc
     }
     c.groups = c.grid[0] * c.grid[1] * c.grid[2];
     bool ok = count_some(&c, b, err);
-    b->unequal = ok && (c.each ? unequal_work(&how->dev->chip, s, how->places, c.each, c.groups, &b->dispatch)
+    b->unequal = ok && (c.each ? unequal_work(how->dev, s, how->places, c.each, c.groups, &b->dispatch)
                                : unequal_launch(how->dev, s, how->places, &b->dispatch));
     free(c.each);
     blocks_pick(&c, b);

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What a block costs in its place beside its instructions: its start and end, in instructions of one warp. */
-#define START 200.0
+#define START 200.0     /* instructions of one warp: a block's start and end */
+#define FIXED_MOST 0.98 /* of a block's path: blocks that differ are not all alike */
 
 /* Which of the groups that ran are of each class, one class after the other: from[class] on. */
 struct members {
@@ -44,21 +44,31 @@ void blocks_lay(struct counting *c, int classes, blocks_class *class_of, const v
     free(m.of);
 }
 
-bool unequal_work(const struct chip *chip, const struct step *s, int places, const uint32_t *work, uint64_t blocks, struct dispatch *out)
+/* What a block costs in its place beside its work, in instructions: its start and end, and the waits that no block goes without. */
+static double fixed_work(const struct device *dev, uint64_t threads, const uint32_t *work, uint64_t blocks)
+{
+    const double share = dev->ops->group_fixed ? fmin(dev->ops->group_fixed(dev), FIXED_MOST) : 0;
+    double sum = 0;
+    for (uint64_t i = 0; i < blocks; i++)
+        sum += work[i];
+    return START * (double)((threads + 31) / 32) + sum / (double)blocks * share / (1 - share);
+}
+
+bool unequal_work(const struct device *dev, const struct step *s, int places, const uint32_t *work, uint64_t blocks, struct dispatch *out)
 {
     const uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
     *out = (struct dispatch){0};
     for (int i = 0; i < 3; i++)
         if (s->cluster[i] > 1) /* a cluster takes places on several SMs */
             return false;
-    return work && blocks && dispatch_blocks(work, blocks, chip->sm_count, places, START * (double)((threads + 31) / 32), out);
+    return work && blocks && dispatch_blocks(work, blocks, dev->chip.sm_count, places, fixed_work(dev, threads, work, blocks), out);
 }
 
 bool unequal_launch(const struct device *dev, const struct step *s, int places, struct dispatch *out)
 {
     const uint32_t *work = NULL;
     uint64_t blocks = dev->ops->group_work ? dev->ops->group_work(dev, &work) : 0;
-    return unequal_work(&dev->chip, s, places, work, blocks, out);
+    return unequal_work(dev, s, places, work, blocks, out);
 }
 
 void unequal_add(struct row *row, int step, const struct dispatch *d)
@@ -66,6 +76,7 @@ void unequal_add(struct row *row, int step, const struct dispatch *d)
     row_add_member(row, FAMILY_EMU, step, 0, "unequal_sm", "instr", "emu", d->sm_work);
     row_add_member(row, FAMILY_EMU, step, 0, "unequal_place", "instr", "emu", d->place_work);
     row_add_member(row, FAMILY_EMU, step, 0, "unequal_blocks", "block", "emu", d->place_blocks);
+    row_add_member(row, FAMILY_EMU, step, 0, "unequal_busy", "%", "emu", 100 * d->busy);
 }
 
 void unequal_count(const struct device *dev, const struct step *s, struct row *row, int step)

@@ -9,7 +9,7 @@
 /* Of a launch that ran whole: the device's last. places: of blocks on an SM; < 1: unknown. False: nothing was found. */
 bool unequal_launch(const struct device *dev, const struct step *s, int places, struct dispatch *out);
 /* Of the work of each block. */
-bool unequal_work(const struct chip *chip, const struct step *s, int places, const uint32_t *work, uint64_t blocks, struct dispatch *out);
+bool unequal_work(const struct device *dev, const struct step *s, int places, const uint32_t *work, uint64_t blocks, struct dispatch *out);
 void unequal_add(struct row *row, int step, const struct dispatch *d);
 /* Adds what unequal_launch finds of a kernel step, if it finds something. */
 void unequal_count(const struct device *dev, const struct step *s, struct row *row, int step);

@@ -11,6 +11,8 @@
 #define CODE_BYTES 20         /* of machine code, for each instruction of the PTX that was executed */
 #define SAMPLE_ERROR_MOST 0.1 /* counts whose interval is wider predict nothing */
 #define SCHEDULERS 4          /* of an SM */
+#define ISSUE_FEW 25.0        /* % of the cycles: below, a warp of an H200 spends 44 to 74 % of its time in one state, in the median of */
+#define WAIT_MOST 45.0        /* rows of two judgements, by kind. Beside global data emu does not know which (a barrier, another block) */
 #define WAITS_AN_ISSUE 2.0    /* cycles in the state `wait` for each instruction: 1.9 in the median of 258 rows of an H200 (1.5 to 2.3) */
 
 static double emu_of(const struct view *v, int step, const char *name)
@@ -65,6 +67,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .path_l1 = emu_of(v, step, "path_l1_cycles"),
         .path_l2 = emu_of(v, step, "path_l2_cycles"),
         .path_dram = emu_of(v, step, "path_dram_cycles"),
+        .path_fixed = emu_of(v, step, "path_fixed_cycles"),
         .waves = emu_of(v, step, "global_wavefronts"),
         .sectors_ld = emu_of(v, step, "global_sectors_ld"),
         .sectors_st = emu_of(v, step, "global_sectors_st") + emu_of(v, step, "global_sectors_atomic"),
@@ -79,6 +82,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .unequal_sm = emu_of(v, step, "unequal_sm"),
         .unequal_place = emu_of(v, step, "unequal_place"),
         .unequal_blocks = emu_of(v, step, "unequal_blocks"),
+        .unequal_busy = emu_of(v, step, "unequal_busy") / 100,
         .resident = resident(v, step),
         .groups = view_metric(v, step, METRIC_SASS_GMMA) > 0,
         .math = v->row->math && *v->row->math ? math_parse(v->row->math) : MATH_NONE,
@@ -212,6 +216,7 @@ double predicted_value(const struct case_view *c, const struct view *v, const ch
         {"occupancy_achieved", occupancy * p->resident},
         {"occupancy_gap", occupancy * (1 - p->resident)},
         {"stall_long_scoreboard", 100 * p->waits},
+        {"stall_unknown", issue < ISSUE_FEW && !(100 * p->waits > WAIT_MOST) ? WAIT_MOST : NAN},
         {"stall_wait", fmin(100 - 100 * p->waits, WAITS_AN_ISSUE * selected)},
         {"time_ns", ns * p->step_ns / p->ns},
         {"launch_ns", c->model->constant[PREDICT_empty_launch_ns]},

@@ -25,7 +25,7 @@ for name in sorted(set(whole) & set(sampled)):
         wrong.append(f"{name}: not counted as a whole layer: {row['note']}")
         continue
     # Blocks of unequal work: where the work lies decides, and an estimate draws it.
-    unequal = [want.pop(k, 0) / max(1, got.get(k, 0)) for k in ("emu.unequal_sm", "emu.unequal_place") if k in want or k in got]
+    unequal = [want.pop(k, 0) / max(1, got.get(k, 0)) for k in ("emu.unequal_sm", "emu.unequal_place", "emu.unequal_busy") if k in want or k in got]
     wrong += [f"{name}: unequal blocks: {r:.2f} times as much as estimated, {row['ran']}" for r in unequal if not 1 / 1.15 < r < 1.15]
     few += got["emu.blocks_counted"] < got["emu.blocks"]
     least = NEGLIGIBLE * want["emu.warp_instructions"]
