@@ -193,7 +193,7 @@ static int finish(struct job *job, const char *out_dir, int64_t run, bool whole,
         cli_print(&t);
         cli_say(stdout, "%d of %lld rows of job %s in run %lld of %s%s\n", r.count, job_number(job, "rows"), job->id, (long long)r.run.id,
                 database, whole ? "" : ": not complete");
-        cli_say(stderr, "hint: bench report %s -o %s\n", job_text(job, "scenario"), out_dir);
+        cli_say(stderr, "hint: bench report %s -o %s\n", r.run.scenario, out_dir);
     }
     return whole ? joined ? joined : code : 5;
 }

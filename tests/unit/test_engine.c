@@ -537,6 +537,21 @@ static void lost_and_doubled_tasks(void **state)
     assert_int_equal(world.cancelled, 0);
     turn_after(&job, 20, &turn);
     assert_int_equal(world.cancelled, 1);
+
+    /* So is a task that has handed over its last part and does not end, but only after minutes. */
+    world.says[0] = ENGINE_NONE;
+    world.says[1] = ENGINE_RUNNING;
+    for (int i = 0; i < 14; i++)
+        turn_after(&job, 20, &turn);
+    assert_int_equal(world.cancelled, 1);
+    for (int i = 0; i < 3; i++)
+        turn_after(&job, 20, &turn);
+    assert_int_equal(world.cancelled, 1 + 2);
+    status(&job, "0002.n1.99-c",
+           "{\"shard\":2,\"state\":\"running\",\"exit\":-1,\"rows\":40,\"of\":99,\"host\":\"n1\",\"part\":\"0002.n1.99-c.db\"}");
+    for (int i = 0; i < 50; i++)
+        turn_after(&job, 20, &turn);
+    assert_int_equal(world.cancelled, 1 + 2);
 }
 
 int main(void)

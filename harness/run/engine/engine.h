@@ -23,6 +23,7 @@ struct job_shard {
     int tries;          /* how often it was submitted by this process since its part grew last */
     long long tried;    /* rows of its part then */
     double missing_s;   /* when the engine was first seen without a task of it; 0: it has one */
+    double ended_s;     /* when the engine was first seen with a task that has ended; 0: it runs */
     enum engine_state task;
     char where[64], name[64], why[200]; /* node, the engine's own name of the task, pending reason in words; "" */
 };

@@ -8,6 +8,7 @@
 #define ASK_LAST_S 15.0
 #define ASK_SHARE 20.0 /* of the time since the first */
 #define GRACE_S 3.0    /* between the end of a task and its part: file systems show a new file late */
+#define STUCK_S 300.0  /* a task that has handed over its last part ends; more than a container takes to start again */
 #define RETRIES 3
 
 static bool submit_shards(struct job *job, const bool *wanted, struct error *err)
@@ -54,6 +55,14 @@ static bool is_lost(struct job_shard *s, double now)
     }
     s->missing_s = s->missing_s > 0 ? s->missing_s : now;
     return now - s->missing_s > GRACE_S;
+}
+
+/* Its process has ended, but the engine says that it runs: Slurm may not notice that its own slurmstepd was killed. */
+static bool is_stuck(struct job_shard *s, double now)
+{
+    bool ended = !s->done && s->task == ENGINE_RUNNING && s->state && strcmp(s->state, "running");
+    s->ended_s = !ended ? 0 : s->ended_s > 0 ? s->ended_s : now;
+    return ended && now - s->ended_s > STUCK_S;
 }
 
 static bool by_output(const struct job *job)
@@ -106,6 +115,10 @@ bool job_turn(struct job *job, struct job_turn *turn, struct error *err)
     if (!job_scan(job, err))
         return false;
     for (int i = 0; asked && i < job->shards; i++) {
+        if (is_stuck(&job->shard[i], now)) {
+            job->engine->cancel(job, i + 1, NULL);
+            job->shard[i].task = ENGINE_NONE;
+        }
         if (!is_lost(&job->shard[i], now))
             continue;
         const struct job_shard *s = &job->shard[i];
