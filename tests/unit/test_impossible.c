@@ -272,6 +272,7 @@ static void test_ceilings(void **state)
         session_roofs_launch(&one);
         if (!session_roofs_settle(&one, &err))
             fail_msg("%s", err.text);
+        assert_true(one.ceilings.pid <= 0); /* the process that measured them has ended */
         store_close(one.store);
         assert_string_equal(text_get(&noted), runs[i].noted);
         assert_true(measured == runs[i].measured && one.roofs.count == runs[i].count);

@@ -488,6 +488,8 @@ static void nothing_is_kept_between_runs(void **state)
     for (const char *p = world.said; (p = strstr(p, "wp")); p++)
         wiped++;
     assert_true(wiped > 2 * 50);
+    for (int k = 3; k + 1 < rigs[1].runs; k += 2) /* behind the preparation of both replicas there is a run on each */
+        assert_int_equal(rigs[1].sat[k].replica, 1 - rigs[1].sat[k + 1].replica);
     freed(2);
     rigs[1].wipe_ns = 200000; /* of that the runs are half a percent: no time is better than a difference of noise */
     sampled(ns, 2, 0, &plan);

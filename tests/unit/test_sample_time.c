@@ -74,8 +74,41 @@ static void a_copy_is_not_timed(void **state)
     sample_candidate_free(&candidates[0], 1);
 }
 
+static int blocks;
+static bool block(struct device *dev, struct error *err)
+{
+    blocks++;
+    return true;
+}
+static void unblock(struct device *dev) {}
+static bool never_held(struct device *dev)
+{
+    return false;
+}
+
+/* A row whose calls wait for the GPU starts before everything is queued: after so many such samples the stream is no longer blocked. */
+static void a_row_that_waits_is_not_blocked(void **state)
+{
+    struct sample_plan plan = {.rounds_min = 9, .rounds_max = 9, .budget_s = 10};
+    struct sample_result result;
+    struct error err = {0};
+    struct device_ops waiting = ops;
+    waiting.block = block, waiting.unblock = unblock, waiting.unblocked = never_held;
+    device.ops = &waiting;
+    rigs[0] = (struct rig){.ns = 35000, .name = "s/a/waits"};
+    rigs[0].program = (struct program){.step_count = 1, .steps = rigs[0].steps};
+    candidates[0] = (struct sample_candidate){.rig = &rigs[0]};
+    assert_true(sample_run(&device, candidates, 1, &plan, &watch, &result, &err));
+    assert_true(result.rounds == 9 && candidates[0].unheld == SAMPLE_UNHELD_MOST);
+    assert_int_equal(blocks, SAMPLE_UNHELD_MOST);
+    device.ops = &ops;
+    sample_result_free(&result);
+    sample_candidate_free(&candidates[0], 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(it_tells_its_time), cmocka_unit_test(a_copy_is_not_timed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(it_tells_its_time), cmocka_unit_test(a_copy_is_not_timed),
+                                       cmocka_unit_test(a_row_that_waits_is_not_blocked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static struct {
     struct cudnn_choice choice; /* what it came to know */
     int choices;
     bool ahead, is_graph; /* plans are made before anybody is timed; a rig is run as a graph */
-    bool is_verified;
+    bool is_verified, is_sliced;
     bool unsettled; /* at the end the network's plans are settled again, and a bias cannot be converted */
     int asked_ahead;
     const struct cudnn_choice *known; /* before */
@@ -160,8 +160,39 @@ static void settle_without_bias(struct worker *w)
     rig_close(rig);
 }
 
+/* What a rig asks of the library is its own convolution, with the distance between pixels where a tensor is part of a wider one: a choice
+ * is kept for it, and an engine that was hopelessly slow is known for it, and for no larger one. */
+static void ask_for_slices(struct worker *w)
+{
+    struct error err = {0};
+    struct rig *rig;
+    int row = layer_of(&w->job.plan, "my/cudnn_lib");
+    struct program p = *plan_program(&w->job.plan, row);
+    struct step step = p.steps[0];
+    const struct device_image none[4] = {{.label = "none"}};
+    struct cudnn_conv sliced = convolution, smaller = convolution;
+    step.operand_pitch[SLOT_INPUT] = sliced.pitch[0] = 5;
+    step.operand_pitch[SLOT_OUTPUT] = sliced.pitch[1] = 7;
+    smaller.h = smaller.p = 3;
+    p.steps = &step;
+    if (!rig_open(w->job.dev, w->library.cudnn, &p, none, false, &rig, &err))
+        fail_msg("%s", err.text);
+    assert_false(rig_plan_hopeless(rig, 0, 0) || rig_plan_hopeless(rig, 0, 1));
+    rig_plan_is_hopeless(rig, 0, 1);
+    assert_true(!rig_plan_hopeless(rig, 0, 0) && rig_plan_hopeless(rig, 0, 1));
+    assert_true(cudnn_is_slow(w->library.cudnn, &sliced, 2) && !cudnn_is_slow(w->library.cudnn, &smaller, 2));
+    rig_plan_use(rig, 0, 0);
+    rig_plan_keep(rig, 0);
+    const struct cudnn_choice *own = cudnn_chosen(w->library.cudnn, &convolution), *other = cudnn_chosen(w->library.cudnn, &sliced);
+    assert_true(own && own->facts.engine == 2 && other && other->facts.engine == 1);
+    rig_close(rig);
+    memset(library.runs, 0, sizeof library.runs);
+}
+
 static void ask_library(struct worker *w)
 {
+    if (library.is_sliced)
+        ask_for_slices(w);
     if (library.unsettled)
         settle_without_bias(w);
     library.choices = w->library.cudnn->choice_count;
@@ -343,6 +374,16 @@ static void the_first_plan_is_verified(void **state)
     done(&r);
 }
 
+static void a_slice_is_another_convolution(void **state)
+{
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000);
+    library.is_sliced = true;
+    struct result r = timed("[my/cudnn_lib]", "{rounds: [12, 12]}");
+    assert_int_equal(library_row(&r)->status, ROW_OK);
+    done(&r);
+}
+
 /* On f32 data the mode is told, as it decides more than the engine; what is fused is asked for. */
 static void modes_and_epilogues_are_asked_for(void **state)
 {
@@ -457,7 +498,8 @@ int main(void)
         cmocka_unit_test(the_fastest_plan_is_the_row),       cmocka_unit_test(what_cannot_run_is_passed_over),
         cmocka_unit_test(a_wrong_plan_is_a_wrong_row),       cmocka_unit_test(what_is_known_is_not_raced_again),
         cmocka_unit_test(plans_made_ahead_are_raced),        cmocka_unit_test(the_first_plan_is_verified),
-        cmocka_unit_test(modes_and_epilogues_are_asked_for), cmocka_unit_test(a_network_takes_a_plan_a_layer),
-        cmocka_unit_test(equal_layers_behind_another),       cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
+        cmocka_unit_test(a_slice_is_another_convolution),    cmocka_unit_test(modes_and_epilogues_are_asked_for),
+        cmocka_unit_test(a_network_takes_a_plan_a_layer),    cmocka_unit_test(equal_layers_behind_another),
+        cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
     return cmocka_run_group_tests(tests, set_up_library, tear_down);
 }

@@ -375,6 +375,31 @@ static void test_masks(void **state)
     stop(b);
 }
 
+/* Of several images each has its own mask; places that it does not mark are not compared. */
+static void test_places_of_masks(void **state)
+{
+    struct work w = small(DTYPE_F32, LAYOUT_NCHW);
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.02, .seed = 5};
+    struct bench *b = start(w, DATA_PART_EXACT);
+    enum { PLANE = 24 * 40, ALL = 2 * 16 * PLANE };
+    struct verify_place *places = calloc(ALL, sizeof *places);
+    int64_t active = 0, last[2] = {-1, -1}; /* a place of the second image that is not marked, and one that is */
+    for (size_t i = 0; i < ALL; i++) {
+        bool marked = b->d.mask_out[i / (16 * PLANE) * PLANE + i % PLANE] != 0;
+        places[i] = (struct verify_place){i, b->d.at[SLOT_OUTPUT].reference[i]};
+        active += marked;
+        last[marked] = (int64_t)i;
+    }
+    assert_true(active > 0 && active < ALL && last[0] > ALL / 2 && last[1] > ALL / 2);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        places[last[wrong]].got += 3000;
+        verify_places(&b->p, program_tensor(&b->p, "output"), &b->d, places, ALL, &b->v);
+        assert_true(b->v.elements == active && b->v.wrong == wrong && b->v.ok == !wrong);
+    }
+    free(places);
+    stop(b);
+}
+
 static void test_mask_out(void **state)
 {
     struct work w = conv_work(8, 8, 24, 40, 3);
@@ -563,6 +588,7 @@ int main(void)
                                        cmocka_unit_test(test_any_errors),
                                        cmocka_unit_test(test_exact_data_notices),
                                        cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_places_of_masks),
                                        cmocka_unit_test(test_mask_out),
                                        cmocka_unit_test(test_mask_out_of_one_pixel),
                                        cmocka_unit_test(test_mask_out_unwritten),
