@@ -77,6 +77,12 @@ const struct op_file_tensor *op_file_tensor(const struct op *op, const struct te
     return op->file ? &op->file->tensors[role->slot] : NULL;
 }
 
+double op_file_tolerance(const struct op *op, const struct tensor_role *role)
+{
+    const struct op_file_tensor *t = op_file_tensor(op, role);
+    return t ? t->tolerance : 0;
+}
+
 void op_file_describe(const struct work *work, struct text *t)
 {
     for (const struct op_field *f = work->op->fields; f->name; f++) {

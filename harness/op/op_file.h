@@ -27,6 +27,7 @@ struct op_file_tensor {
         level; /* VALUES_UNIFORM: from low to high; some lines of a tensor add step or level (draw_real in kernels/reference/draw.h) */
     unsigned specials;                             /* enum special, bits: values that it may have among its drawn ones, on nearby shapes */
     char *values_file, *reference_npy, *sizes_npy; /* absolute paths; values_file: a .npy, or a picture; NULL: none */
+    double tolerance;                              /* of a result: relative to its magnitude; 0: a sum of `terms` is bounded */
     int rank;
     bool bounds; /* sizes_npy are bounds of the reference, not magnitudes */
     bool image;  /* four axes n, c, h, w, stored in the case's layout */
@@ -61,7 +62,7 @@ struct op_file {
     struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
     struct stage_use *stages;          /* op/stage/stage.h; NULL: none */
     int stage_count, stage_kinds;
-    double tolerance;      /* relative tolerance of a value; 0: sums of `terms` are bounded */
+    double tolerance;      /* the largest of the results; 0: none has one */
     double error_rms;      /* root mean square of a correct kernel's errors, as a share of the bound; 0: not known */
     bool exact;            /* every correct kernel gives the same bits on small whole numbers */
     struct expr *exact_if; /* ... of works where this is true; NULL: of all */
@@ -94,6 +95,8 @@ void op_file_box(const struct work *work, const struct op_file_tensor *of, size_
 bool op_file_takes_picture(const struct op *op);
 /* What the file says of a tensor of its own; NULL for an op of images. */
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
+/* The tolerance that the file gives a result; 0: none. */
+double op_file_tolerance(const struct op *op, const struct tensor_role *role);
 /* Appends "rows 1024 cols 1000". */
 void op_file_describe(const struct work *work, struct text *t);
 /* Of an op of images: appends the fields that are its own and not at their default, " ceil_mode 1". */

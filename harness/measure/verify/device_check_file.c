@@ -47,7 +47,8 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
     const struct work *w = r->work;
     struct device *dev = d->card->dev;
     struct card_values *at = &d->at[t->role->slot];
-    double tolerance = w->op->file->tolerance, apart = work_is_exact(w) ? 1 : bound_one_sign(w->math, (double)is->terms), value = NAN;
+    double tolerance = op_file_tolerance(w->op, t->role), apart = work_is_exact(w) ? 1 : bound_one_sign(w->math, (double)is->terms),
+           value = NAN;
     uint64_t sizes = r->extra[t->role->slot], wrong = UINT64_MAX;
     int64_t length = t->dim[t->rank - 1], rows = (int64_t)at->elements / length;
     double below, above;
@@ -57,7 +58,7 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
                              card_int((int64_t)at->bound),
                              card_int(rows),
                              card_int(length),
-                             card_real(is->sums || tolerance > 0 ? reference_terms(w, is) : 0),
+                             card_real(is->sums || tolerance > 0 ? reference_terms(w, t, is) : 0),
                              card_int(r->bounds[t->role->slot]),
                              card_real(tolerance),
                              card_real(bound_share(w->math, (double)is->terms)),
@@ -144,7 +145,7 @@ static bool make(struct card_data *d, const struct work *w, struct reference_run
             continue;
         struct op_values *host = &d->host->at[list[i].role->slot];
         struct scales scales = {0};
-        host->guessed = is->sums && !r->extra[list[i].role->slot] && !(w->op->file->tolerance > 0);
+        host->guessed = is->sums && !r->extra[list[i].role->slot] && !(op_file_tolerance(w->op, list[i].role) > 0);
         if ((!r->extra[list[i].role->slot] && !scales_there(d, &list[i], &scales, err)) || !settle(d, r, is, &list[i], &scales, err) ||
             (is->bounds && !rows_agree(d, r, is, &list[i], &scales, &host->loose, err)))
             return false;

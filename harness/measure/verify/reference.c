@@ -142,9 +142,9 @@ double reference_begun(const struct work *work, const struct op_bounds *is)
     return begun ? bound_begun(work->math, (double)is->terms) : 0;
 }
 
-double reference_terms(const struct work *work, const struct op_bounds *is)
+double reference_terms(const struct work *work, const struct tensor *t, const struct op_bounds *is)
 {
-    return work_is_exact(work) && !(work->op->file->tolerance > 0) ? (double)is->terms : 1;
+    return work_is_exact(work) && !(op_file_tolerance(work->op, t->role) > 0) ? (double)is->terms : 1;
 }
 
 #define LOOSE 0.01 /* a kernel with errors of this share of a result is wrong */
@@ -192,7 +192,7 @@ static void settle_row(void *context, int64_t row, int thread)
     const struct reference_rows *of = s->of;
     size_t length = (size_t)of->t->dim[of->t->rank - 1], first = (size_t)row * length;
     bool guesses = !of->sizes && (of->is->sums || s->tolerance > 0);
-    double usual[SCALES_MOST] = {0}, terms = sqrt(reference_terms(of->work, of->is));
+    double usual[SCALES_MOST] = {0}, terms = sqrt(reference_terms(of->work, of->t, of->is));
     long long near = 0, loose = 0;
     if (guesses)
         scales_usual(&of->scales, of->reference + first, length, usual);
@@ -232,7 +232,7 @@ struct scales reference_scales(const double *reference, int64_t rows, int64_t le
 bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong, double *loose)
 {
     struct settling s = {.of = of,
-                         .tolerance = of->work->op->file->tolerance,
+                         .tolerance = op_file_tolerance(of->work->op, of->t->role),
                          .apart = work_is_exact(of->work) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
                          .begun = reference_begun(of->work, of->is),
                          .wrong = -1};
@@ -254,7 +254,7 @@ static bool reference_settle(const struct work *work, struct op_data *data, cons
         struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds[slot], 0, {{0}, 0}};
         int64_t wrong;
         v->own_bound = bounds[slot];
-        v->guessed = list[i].written && is->sums && !sizes && !(work->op->file->tolerance > 0);
+        v->guessed = list[i].written && is->sums && !sizes && !(op_file_tolerance(work->op, list[i].role) > 0);
         rows.rows = list[i].written ? (int64_t)v->elements / list[i].dim[list[i].rank - 1] : 0;
         if (list[i].written && !sizes)
             rows.scales = reference_scales(v->reference, rows.rows, list[i].dim[list[i].rank - 1]);
@@ -364,7 +364,7 @@ static bool take_some(const struct reference_run *r, const struct op_bounds *is,
         r->work, is, &flat, y, r->extra[slot] ? size : NULL, is->bounds ? bound : NULL, r->bounds[slot], (int64_t)found->count, {{0}, 0}};
     int64_t wrong;
     double loose;
-    if (!r->extra[slot] && (is->sums || r->work->op->file->tolerance > 0))
+    if (!r->extra[slot] && (is->sums || op_file_tolerance(r->work->op, t->role) > 0))
         return error_set(err, ERROR_USAGE, "its reference gives no magnitude");
     if (found->count && !reference_settle_rows(&rows, &wrong, &loose))
         return reference_refuse(t, (int64_t)found->at[wrong], y[wrong], err);

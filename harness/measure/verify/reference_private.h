@@ -65,7 +65,7 @@ bool reference_refuse(const struct tensor *t, int64_t element, double value, str
 /* How much of its result a sum may lose if the op's file adds a bias or an addend, with which the sum may begin (bound_begun); else 0. */
 double reference_begun(const struct work *work, const struct op_bounds *is);
 /* The number of a reference's terms that a bound takes into account: see kernels/reference/settle.cu. */
-double reference_terms(const struct work *work, const struct op_bounds *is);
+double reference_terms(const struct work *work, const struct tensor *t, const struct op_bounds *is);
 
 /* Takes a reference from a .npy, and its magnitudes or bounds (malloc'd) from another; NULL: it has none. */
 bool reference_take(const struct tensor *t, const char *result, const char *sizes, struct op_data *data, double **magnitudes,

@@ -94,9 +94,22 @@ static bool read_specials(struct op_file_tensor *t, const struct node *n, struct
     return true;
 }
 
+/* Of a result; without one of its own, the op's. */
+static bool read_tolerance(struct op_file *f, struct op_file_tensor *t, const struct node *own, struct error *err)
+{
+    const struct node *n = own ? own : t->role.output ? node_get(f->root, "tolerance") : NULL;
+    if (n && !t->role.output)
+        return node_error(n, err, "tensor '%s' is not written, so it cannot have a tolerance", t->role.name);
+    if (n && !node_real(n, "tolerance", 1e-15, TOLERANCE_MOST, &t->tolerance, err))
+        return false;
+    f->tolerance = t->tolerance > f->tolerance ? t->tolerance : f->tolerance;
+    return true;
+}
+
 static bool read_tensor(struct op_file *f, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"shape", "dtype", "data", "written", "constant", "layout", "when", "what", "specials", NULL},
+    static const char *const keys[] = {"shape", "dtype", "data",     "written",   "constant", "layout",
+                                       "when",  "what",  "specials", "tolerance", NULL},
                              *const layouts[] = {"linear", "image", "NCHW", "NHWC", NULL};
     struct op_file_tensor *t = &f->tensors[f->tensor_count];
     const struct node *shape = node_get(n, "shape"), *dtype = node_get(n, "dtype"), *data = node_get(n, "data"),
@@ -129,7 +142,7 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     if (!read_data(f, t, data, err) || !read_specials(t, node_get(n, "specials"), err))
         return false;
     f->tensor_count++;
-    return true;
+    return read_tolerance(f, t, node_get(n, "tolerance"), err);
 }
 
 static bool read_tensors(struct op_file *f, const struct node *n, struct error *err)
@@ -397,8 +410,7 @@ static bool read_words(struct op_file *f, struct error *err)
                                                    "changes", "sent",      "spreads", "exact",  NULL},
                              *const maths[] = {"none", NULL};
     const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
-                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *tolerance = node_get(f->root, "tolerance"),
-                      *error_rms = node_get(f->root, "error_rms");
+                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *error_rms = node_get(f->root, "error_rms");
     if (!node_check_keys(f->root, f->op.name, op_file_is_image(f) ? of_images : keys, err))
         return false;
     if (!about)
@@ -410,7 +422,6 @@ static bool read_words(struct op_file *f, struct error *err)
     f->op.has_math = !math;
     return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
            (!exact || is_condition(exact) || node_bool(exact, "exact", &f->exact, err)) &&
-           (!tolerance || node_real(tolerance, "tolerance", 1e-15, TOLERANCE_MOST, &f->tolerance, err)) &&
            (!error_rms || node_real(error_rms, "error_rms", 1e-6, 0.25, &f->error_rms, err));
 }
 
