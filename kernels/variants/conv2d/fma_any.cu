@@ -3,7 +3,10 @@ what: mma_any in f32 - the same tiles by fused multiply-adds, a grid of pixels b
 like: mma_any
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
 math: [f32]
-claims: cc == 90 and (c >= 4 or layout == NHWC or n * p * q < 8192) and (products <= 100000000 or r * s == 1 and products <= 300000000)
+claims:
+  - cc == 90 and (layout == NHWC or c >= 4 or n * p * q < 8192)
+  - products <= 100000000 or layout == NHWC and r * s == 1 and products <= 300000000 or n * p * q <= 1024 and r * s == 1 and k <= 192 and products <= 200000000
+  - layout == NHWC or n == 1 or n * p * q <= 8 and products <= 20000000 or n * p * q > 32 and (products <= 20000000 or n * p * q <= 1024 or c <= 256 and n * p * q <= 4096)
 params:
   KB: {values: [auto, 16, 32, 64, 128], default: auto}
   TALL: null
