@@ -53,7 +53,9 @@ static void list_tensor(struct text *t, const struct op_file_tensor *of)
         text_addf(t, "%s%s", k ? ", " : "", expr_text(of->shape[k]));
     text_addf(t, "] %s%s, %s%s%s\n", of->role.dtype == DTYPE_NONE ? "of the case's dtype" : dtype_name(of->role.dtype),
               of->image ? ", an image in the case's layout" : "",
-              of->role.output     ? "written"
+              of->role.before     ? "changed in place"
+              : of->role.contents ? "read, what it holds before"
+              : of->role.output   ? "written"
               : of->role.constant ? "read, constant"
                                   : "read",
               of->what ? "; " : "", of->what ? of->what : "");

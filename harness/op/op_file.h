@@ -16,6 +16,7 @@ enum special { SPECIAL_INFINITY = 1, SPECIAL_NEGATIVE = 2, SPECIAL_NAN = 4 };
 struct op_file_tensor {
     struct tensor_role role;
     const struct node *node;
+    char *name;                /* NAME_before, of contents; NULL: the node's */
     const char *what;          /* NULL: nothing said */
     struct expr **shape;       /* rank of them, outermost first */
     struct expr *when, *below; /* when: the tensor exists only if true (NULL: always); below: limit of indices (NULL: none) */

@@ -105,6 +105,12 @@ int program_tensor(const struct program *p, const char *name)
     return FIRST_OF(i, p->tensor_count, !strcmp(p->tensors[i].role->name, name));
 }
 
+int program_contents(const struct program *p, int tensor)
+{
+    const char *name = p->tensors[tensor].role->before;
+    return name ? program_tensor(p, name) : -1;
+}
+
 int program_result(const struct program *p)
 {
     return FIRST_OF(i, p->tensor_count, p->tensors[i].role->result);

@@ -207,6 +207,8 @@ struct step *program_add_step(struct program *p, enum step_kind kind, bool prepa
 int program_add_scratch(struct program *p, const char *name, enum dtype dtype, int64_t elements);
 /* Index of the tensor with this name, or -1. */
 int program_tensor(const struct program *program, const char *name);
+/* Index of the tensor with the contents that this one has before each launch, or -1: it is not changed in place. */
+int program_contents(const struct program *program, int tensor);
 /* Index of the tensor that an epilogue goes on with, or -1. */
 int program_result(const struct program *program);
 /* The type of a buffer of the program. */

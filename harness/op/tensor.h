@@ -43,6 +43,8 @@ struct tensor_role {
     const char *marked_by; /* name of the mask that selects its pixels; NULL: all count */
     bool constant;         /* weights: the same in every launch */
     bool output;           /* the op can write it */
+    const char *before;    /* of an output that kernels change in place: the input with its contents before each launch; else NULL */
+    bool contents;         /* it is such an input */
     bool result;           /* the output that an epilogue continues from, and that further steps may store in another layout */
 };
 bool tensor_role_is_mask(const struct tensor_role *role);

@@ -45,6 +45,9 @@ static bool make_tensors(struct bind *b, struct error *err)
             all[i].layout = own->layout;
         p->tensors[p->tensor_count++] = all[i];
     }
+    for (int i = 0; i < p->tensor_count; i++) /* the contents lie as the tensor does */
+        if (program_contents(p, i) >= 0)
+            p->tensors[program_contents(p, i)].layout = p->tensors[i].layout;
     const struct tensor *output = bind_result(b);
     int final = program_result(p);
     if (!b->work->op->raw_output)

@@ -150,6 +150,10 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
                           v == b->config->variant ? "a variant cannot be a step of itself"
                                                   : "variants as steps are nested more than %d deep",
                           BIND_MAX_DEPTH);
+    for (int i = 0; v->op != b->h->op && v->op->roles[i]; i++)
+        if (v->op->roles[i]->before)
+            return node_error(s->node, err, "%s changes %s in place, so it cannot be a step of another op", v->op->name,
+                              v->op->roles[i]->name);
     for (const struct tensor_role *const *role = v->op->roles; *role; role++) { /* tensors of the same name, unless the step says another */
         int slot = head_slot(b->h, (*role)->name);
         if (slot >= 0)

@@ -105,7 +105,7 @@ static void guess_args(struct guess *g)
             continue;
         for (int j = 0; !g->args[i] && g->op->roles[j]; j++) {
             const struct tensor_role *role = g->op->roles[j];
-            if (!tensor_role_is_mask(role) && role->output == !p->constant && !used(g, g->s.count, role->name))
+            if (!tensor_role_is_mask(role) && !role->contents && role->output == !p->constant && !used(g, g->s.count, role->name))
                 g->args[i] = role->name;
         }
     }

@@ -410,6 +410,8 @@ void rig_weigh(struct rig *rig, int i, const struct device_sample *sample)
 bool rig_prepare(struct rig *rig, double *ns, struct error *err)
 {
     bool any = false;
+    if (!rig_give_contents(rig, err))
+        return false;
     double start = clock_s();
     for (int i = 0; i < rig->program->step_count; i++)
         if (rig->program->steps[i].prepare) {

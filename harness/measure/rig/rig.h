@@ -36,7 +36,7 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Packs the inputs of the set (unless another rig of the pool has done so) and a chain's weights. Outputs and scratch keep the bytes of
  * the last launch. */
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err);
-/* Poisons the tensors that the program writes. */
+/* Poisons the tensors that the program writes; those that it changes in place get their contents of before the launch. */
 bool rig_poison(struct rig *rig, struct error *err);
 /* Poisons outputs, scratch and workspace of the replica, and the registers and memories of the SMs. Nothing of an earlier launch
  * remains, nor any result of rig_prepare. */
@@ -60,13 +60,17 @@ int rig_checksum_matches_set(const struct rig *rig);
  * read; NULL: the device does not record it, or the tensor is written. */
 void rig_watch(struct rig *rig, bool on);
 const uint8_t *rig_seen(const struct rig *rig, int tensor);
-/* True if a launch could find data of an earlier launch: non-constant scratch, or local memory. False for library rows. */
+/* True if a launch could find data of an earlier launch: non-constant scratch, local memory, or a tensor that is changed in place. False
+ * for other library rows. */
 bool rig_has_state(const struct rig *rig);
 /* Packs the inputs of the set again, even if another rig of the pool packed them first. */
 bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
 /* Host time in which the device allocated the rig's first set of outputs, scratch memory and workspaces, with their guards. */
 double rig_alloc_ns(const struct rig *rig);
-/* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: only queues them. */
+/* Queues copies of the contents that the program's launch expects in tensors that it changes in place. */
+bool rig_give_contents(struct rig *rig, struct error *err);
+/* rig_give_contents, then runs the prepare steps; *ns: wall time of the steps with a sync
+ * around them. ns NULL: only queues them. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 /* Queues all run steps; from the second call on as one graph if the program asks for it. rig_capture makes that graph for the selected set
  * and replica after a first run, so that no timed run has to. */

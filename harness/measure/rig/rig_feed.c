@@ -130,23 +130,38 @@ static bool poison(struct rig *rig, const struct place *place, uint32_t word, st
     return true;
 }
 
+/* Gives a tensor that kernels change in place its contents before the launch. */
+static bool give_contents(struct rig *rig, int tensor, struct error *err)
+{
+    const struct place *to = rig_tensor(rig, tensor), *from = rig_tensor(rig, program_contents(rig->program, tensor));
+    return rig->dev->ops->copy(rig->dev, to->address, from->address, to->bytes, err);
+}
+
+bool rig_give_contents(struct rig *rig, struct error *err)
+{
+    return ALL_OF(i, rig->program->tensor_count, program_contents(rig->program, i) < 0 || give_contents(rig, i, err));
+}
+
 bool rig_poison(struct rig *rig, struct error *err)
 {
-    return ALL_OF(i, rig->program->tensor_count, !rig->program->tensors[i].written || poison(rig, rig_tensor(rig, i), VERIFY_POISON, err));
+    return ALL_OF(i, rig->program->tensor_count,
+                  !rig->program->tensors[i].written || program_contents(rig->program, i) >= 0 ||
+                      poison(rig, rig_tensor(rig, i), VERIFY_POISON, err)) &&
+           rig_give_contents(rig, err);
 }
 
 bool rig_has_state(const struct rig *rig)
 {
     const struct program *p = rig->program;
     const struct device_ops *ops = rig->dev->ops;
-    bool scratch = false, kernels = false, frames = false;
+    bool scratch = false, kernels = false, frames = false, in_place = ANY_OF(i, p->tensor_count, program_contents(p, i) >= 0);
     for (int i = 0; i < p->scratch_count; i++)
         scratch |= !rig_is_constant(p, i);
     for (int i = 0; i < p->step_count; i++) {
         kernels |= p->steps[i].kind == STEP_KERNEL;
         frames |= p->steps[i].kind == STEP_KERNEL && ops->frame_bytes && ops->frame_bytes(rig->dev, rig->steps[i].functions[0]) > 0;
     }
-    return (scratch && kernels) || frames;
+    return (scratch && kernels) || frames || in_place;
 }
 
 bool rig_poison_all(struct rig *rig, struct error *err)

@@ -81,7 +81,8 @@ static const char *refuses(const struct layer_look *look, const struct program *
         return "a network: see the rows of its layers";
     for (int i = 0; i < p->tensor_count && !why; i++) {
         const struct tensor *t = &p->tensors[i];
-        why = t->written                                                                    ? depends(look, p, i)
+        why = t->role->contents                                                             ? "it changes a tensor in place"
+              : t->written                                                                  ? depends(look, p, i)
               : !w->op->file && weights_tensor(t) && tensor_elements(t) > LAYER_VALUES_MOST ? "it has too many weights"
                                                                                             : NULL;
     }

@@ -41,7 +41,8 @@ static void find_left(struct unread *u)
         const uint8_t *seen = rig_seen(u->rig, i);
         const float *value = u->data->at[t->role->slot].value;
         bool masked = u->work->mask.pattern != MASK_NONE && t->role->marked_by;
-        if (t->written || !seen || !value || tensor_role_is_mask(t->role) || t->layout == LAYOUT_BITS || !generate_by_index(u->work, t))
+        if (t->written || !seen || !value || tensor_role_is_mask(t->role) || t->role->contents || t->layout == LAYOUT_BITS ||
+            !generate_by_index(u->work, t))
             continue;
         bool *left = u->left[t->role->slot] = xcalloc(tensor_elements(t), sizeof *left);
         int64_t count = 0;

@@ -106,6 +106,34 @@ static bool read_tolerance(struct op_file *f, struct op_file_tensor *t, const st
     return true;
 }
 
+/* Of a tensor that is changed in place: what was read is NAME_before, an input with its contents before each launch; the result follows. */
+static bool add_result(struct op_file *f, const struct node *key, struct op_file_tensor *t, struct error *err)
+{
+    struct node before = *key;
+    if (f->tensor_count + 1 == OP_MAX_TENSORS)
+        return node_error(key, err, "tensor '%s' is changed in place, which makes %d tensors; at most %d", key->text, OP_MAX_TENSORS + 1,
+                          OP_MAX_TENSORS);
+    if (t->role.constant)
+        return node_error(key, err, "tensor '%s' is changed in place, so it cannot be constant", key->text);
+    before.text = t->name = text_format("%s_before", key->text);
+    if (!op_file_new_name(f, &before, "tensor", err))
+        return false;
+    struct op_file_tensor *to = &f->tensors[f->tensor_count + 1];
+    *to = (struct op_file_tensor){.role = t->role,
+                                  .node = key,
+                                  .what = t->what,
+                                  .shape = t->shape,
+                                  .when = t->when,
+                                  .layout = t->layout,
+                                  .rank = t->rank,
+                                  .image = t->image};
+    t->role.name = to->role.before = t->name;
+    t->role.contents = to->role.output = true;
+    to->role.values = VALUES_OPERAND;
+    to->role.slot = ++f->tensor_count;
+    return true;
+}
+
 static bool read_tensor(struct op_file *f, const struct node *key, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"shape", "dtype", "data",     "written",   "constant", "layout",
@@ -124,8 +152,10 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
                           "tensor '%s': a `shape:` of 1 to %d sizes is expected, outermost first, such as [rows, cols]", key->text,
                           TENSOR_MAX_RANK);
     *t = (struct op_file_tensor){.role = {.name = key->text, .slot = f->tensor_count}, .node = key};
+    bool in_place = written && written->kind == NODE_SCALAR && !strcmp(written->text, "in place");
     int word = dtype ? node_word(dtype, "dtype", dtype_names, err) : 0, place = layout ? node_word(layout, "layout", layouts, err) : 0;
-    if (word < 0 || place < 0 || (written && !node_bool(written, "written", &t->role.output, err)) ||
+    if (word < 0 || place < 0 ||
+        (written && !in_place && !node_bool(written, "written", &t->role.output, err) && !error_hint(err, "or `written: in place`")) ||
         (constant && !node_bool(constant, "constant", &t->role.constant, err)) || (what && !(t->what = node_text(what, "what", err))) ||
         !op_file_exprs(f, shape, &t->shape, &t->rank, err) || (when && !(t->when = op_file_expr(f, when, err))))
         return false;
@@ -138,11 +168,12 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     if (t->role.dtype == DTYPE_F64)
         return node_error(dtype, err, "tensor '%s': types wider than f32 are not supported", key->text) || error_hint(err, F64_HINT);
     if (t->role.output && data)
-        return node_error(data, err, "tensor '%s' is written, so it cannot have data", key->text);
+        return node_error(data, err, "tensor '%s' is written, so it cannot have data (`written: in place` can)", key->text);
     if (!read_data(f, t, data, err) || !read_specials(t, node_get(n, "specials"), err))
         return false;
-    f->tensor_count++;
-    return read_tolerance(f, t, node_get(n, "tolerance"), err);
+    if (in_place && !add_result(f, key, t, err))
+        return false;
+    return read_tolerance(f, &f->tensors[f->tensor_count++], node_get(n, "tolerance"), err);
 }
 
 static bool read_tensors(struct op_file *f, const struct node *n, struct error *err)
@@ -154,9 +185,9 @@ static bool read_tensors(struct op_file *f, const struct node *n, struct error *
         return node_error(n ? n : f->root, err, "an op needs `tensors:`, a map: {input: {shape: [n]}, output: {shape: [n], written: yes}}");
     if (n->count > OP_MAX_TENSORS)
         return node_error(n, err, "%d tensors; at most %d", n->count, OP_MAX_TENSORS);
-    for (int i = 0; i < n->count; i++) {
-        if (!read_tensor(f, n->keys[i], n->items[i], err))
-            return false;
+    if (!ALL_OF(i, n->count, read_tensor(f, n->keys[i], n->items[i], err)))
+        return false;
+    for (int i = 0; i < f->tensor_count; i++) {
         roles[i] = &f->tensors[i].role;
         f->op.layouts |= f->tensors[i].layout ? 0 : f->tensors[i].role.layouts;
         reads |= !f->tensors[i].role.output;
@@ -455,12 +486,15 @@ static void free_exprs(struct expr **list, int count)
 
 static void free_tensor(struct op_file_tensor *t)
 {
+    FREE_ALL(t->reference_npy, t->sizes_npy);
+    if (t->role.before) /* the contents have all of it */
+        return;
     free_exprs(t->shape, t->rank);
     expr_free(t->when);
     expr_free(t->below);
     expr_free(t->within[0]);
     expr_free(t->within[1]);
-    FREE_ALL(t->sizes, t->values_file, t->reference_npy, t->sizes_npy);
+    FREE_ALL(t->name, t->sizes, t->values_file);
 }
 
 /* Frees a file that was refused. */

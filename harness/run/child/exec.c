@@ -63,7 +63,7 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     job_stage(&w->job, index, "run", 0);
     for (int i = 0; i < repeat; i++) { /* each run starts cold, as a timed one does; a profiler that does not flush caches then sees what
                                           bench counts */
-        if (w->job.dev->ops->keeps_time && !cuda_flush_uncounted(w->job.dev, err))
+        if (!rig_give_contents(rig, err) || (w->job.dev->ops->keeps_time && !cuda_flush_uncounted(w->job.dev, err)))
             goto done;
         phase_open(&w->job.clock, "launches"); /* the range for a profiler: excludes kernels that make data or check results */
         bool ran = rig_run(rig, err);
