@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define RAW_DELIMITER_MAX 17 /* 16 characters and the quote */
+
 /* The text with comments and literals blanked, so that what is left is code. Same length. */
 static char *blank_comments(const char *text)
 {
@@ -93,4 +95,48 @@ char *code_only(const char *text)
     char *code = blank_comments(text);
     blank_left_out(code);
     return code;
+}
+
+/* Behind the literal that begins at p, at the latest at the end of its line. A raw string (R"x(...)x") ends where its delimiter does. */
+static const char *after_literal(const char *begin, const char *p)
+{
+    const char quote = *p, *open = p + 1 + strcspn(p + 1, "(\n");
+    if (quote == '"' && p > begin && p[-1] == 'R' && *open == '(' && open - p <= RAW_DELIMITER_MAX) {
+        SCOPED char *end = text_format(")%.*s\"", (int)(open - p - 1), p + 1);
+        const char *found = strstr(open, end);
+        return found ? found + strlen(end) : p + strlen(p);
+    }
+    for (p++; *p && *p != quote && *p != '\n'; p++)
+        p += *p == '\\' && p[1];
+    return p + (*p == quote);
+}
+
+/* Behind the comment that begins at p. */
+static const char *after_comment(const char *p)
+{
+    const char *end = p[1] == '/' ? strchr(p, '\n') : strstr(p + 2, "*/");
+    return !end ? p + strlen(p) : p[1] == '/' ? end : end + 2;
+}
+
+char *code_words(const char *text)
+{
+    char *out = xstrdup(text), *to = out;
+    char gap = '\n'; /* what stands before the next word: '\n', ' ' or nothing */
+    for (const char *p = text, *next; *p; p = next) {
+        const bool comment = p[0] == '/' && (p[1] == '/' || p[1] == '*');
+        next = comment ? after_comment(p) : *p == '"' || *p == '\'' ? after_literal(text, p) : p + 1;
+        if (*p == '\n')
+            gap = '\n';
+        else if (comment || strchr(" \t\r\f\v", *p))
+            gap = gap ? gap : ' ';
+        else {
+            if (gap && to > out)
+                *to++ = gap;
+            gap = 0;
+            memcpy(to, p, (size_t)(next - p));
+            to += next - p;
+        }
+    }
+    *to = 0;
+    return out;
 }

@@ -2,6 +2,7 @@
  * reading `#include` and `__has_include` lines without a preprocessor. Includes in a false #if count too; at worst that compiles once
  * more than needed. The compiler's build number covers CUDA's own headers. */
 #include "base/source.h"
+#include "base/code_only.h"
 #include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
@@ -16,6 +17,7 @@ struct includes {
     const char *const *defines;
     int define_count;
     struct hash *hash;
+    bool words;                /* comments and blanks do not count */
     char *paths[INCLUDES_MAX]; /* files already read */
     int count;
 };
@@ -38,7 +40,8 @@ static bool add_file(struct includes *in, const char *name, const char *path, st
     SCOPED char *text = file_read(path, SOURCE_MAX_BYTES, &bytes, err);
     if (!text)
         return false;
-    hash_add(in->hash, text, bytes);
+    SCOPED char *words = in->words ? code_words(text) : NULL;
+    hash_add(in->hash, words ? words : text, words ? strlen(words) : bytes);
     return scan_file(in, path, text, err);
 }
 
@@ -149,10 +152,12 @@ static bool nul_byte(const struct source *s, struct error *err)
     return error_at(err, s->path, line);
 }
 
-bool source_read(const char *path, const char *include, const char *const *defines, int define_count, struct source *s, struct error *err)
+/* words: comments and blanks do not count in s->includes. */
+static bool read_source(const char *path, const char *include, const char *const *defines, int define_count, bool words, struct source *s,
+                        struct error *err)
 {
     *s = (struct source){.path = xstrdup(path)};
-    struct includes in = {.source = s, .defines = defines, .define_count = define_count};
+    struct includes in = {.source = s, .defines = defines, .define_count = define_count, .words = words};
     s->text = file_read(path, SOURCE_MAX_BYTES, &s->bytes, err);
     if (!s->text)
         return false;
@@ -171,6 +176,11 @@ bool source_read(const char *path, const char *include, const char *const *defin
     return ok;
 }
 
+bool source_read(const char *path, const char *include, const char *const *defines, int define_count, struct source *s, struct error *err)
+{
+    return read_source(path, include, defines, define_count, false, s, err);
+}
+
 void source_free(struct source *s)
 {
     FREE_ALL(s->path, s->text, s->folders[0], s->folders[1], s->host);
@@ -178,12 +188,13 @@ void source_free(struct source *s)
 }
 
 /* Hashes a .cu with all its includes; false, and nothing is hashed, if one of them cannot be read. */
-static bool add_source(struct hash *h, const char *path, const char *include, const char *const *defines, int define_count)
+static bool add_source(struct hash *h, const char *path, const char *include, const char *const *defines, int define_count, bool words)
 {
     SCOPED_BY(source_free) struct source s = {0};
-    bool ok = source_read(path, include, defines, define_count, &s, &(struct error){0});
+    bool ok = read_source(path, include, defines, define_count, words, &s, &(struct error){0});
     if (ok) {
-        hash_add(h, s.text, s.bytes);
+        SCOPED char *only = words ? code_words(s.text) : NULL;
+        hash_add(h, only ? only : s.text, only ? strlen(only) : s.bytes);
         hash_add_text(h, s.includes);
     }
     return ok;
@@ -192,7 +203,7 @@ static bool add_source(struct hash *h, const char *path, const char *include, co
 void source_add(struct hash *h, const char *path)
 {
     size_t bytes;
-    if (!path || (text_ends(path, ".cu") && add_source(h, path, NULL, NULL, 0)))
+    if (!path || (text_ends(path, ".cu") && add_source(h, path, NULL, NULL, 0, true)))
         return;
     SCOPED char *content = file_read(path, 1u << 31, &bytes, NULL);
     if (content)
@@ -241,7 +252,7 @@ const char *source_hash(struct source_memo *memo, const char *path, const char *
     memo->items = xrealloc(memo->items, sizeof *memo->items * (size_t)(memo->count + 1));
     memo->items[at].of = key;
     struct hash *h = hash_begin();
-    bool read = add_source(h, path, include, defines, define_count);
+    bool read = add_source(h, path, include, defines, define_count, false);
     hash_end(h, memo->items[at].hash);
     if (!read)
         memo->items[at].hash[0] = 0;

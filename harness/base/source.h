@@ -15,7 +15,7 @@ struct source {
 bool source_read(const char *path, const char *include, const char *const *defines, int define_count, struct source *s, struct error *err);
 void source_free(struct source *s);
 
-/* Feeds a file's bytes to the hash, and for a .cu its includes. Nothing if path is NULL or cannot be read. */
+/* Feeds a file's bytes to the hash; of a .cu and its includes what code_words leaves. Nothing if path is NULL or cannot be read. */
 void source_add(struct hash *h, const char *path);
 
 /* SHA-256 of a .cu and its includes, read once per `memo`; "" if one cannot be read, which the compiler then reports. The string lives as

@@ -103,23 +103,22 @@ void op_file_describe(const struct work *work, struct text *t)
 const char *op_file_hash(const struct op_file *f)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct op_file_hash *made = f->hash;
     pthread_mutex_lock(&lock);
-    if (made->text) {
+    if (!*f->hash) {
         struct hash *h = hash_begin();
-        hash_add(h, made->text, made->bytes);
+        SCOPED_TEXT said = {0}; /* without comments */
+        node_write(f->root, &said);
+        hash_add(h, said.data, said.len);
         source_add(h, f->source);
         for (int i = 0; i < f->tensor_count; i++) {
             source_add(h, f->tensors[i].values_file);
             source_add(h, f->tensors[i].reference_npy);
             source_add(h, f->tensors[i].sizes_npy);
         }
-        hash_end(h, made->hash);
-        free(made->text);
-        made->text = NULL;
+        hash_end(h, f->hash);
     }
     pthread_mutex_unlock(&lock);
-    return made->hash;
+    return f->hash;
 }
 
 /* True if the field is kept in work->value: the fields of images have a place of their own. */

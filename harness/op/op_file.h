@@ -33,12 +33,6 @@ struct op_file_tensor {
     bool bounds; /* sizes_npy are bounds of the reference, not magnitudes */
     bool image;  /* four axes n, c, h, w, stored in the case's layout */
 };
-/* Read when first asked for (op_file_hash). */
-struct op_file_hash {
-    char *text; /* the file's; NULL: `hash` is there */
-    size_t bytes;
-    char hash[HASH_TEXT];
-};
 #define STAGE_FAMILY "stages" /* the op whose variants every op with stages has */
 #define OP_IMAGE_KERNEL 255   /* largest value of a field `kernel` of an op of images */
 /* Arguments of a reference that makes bounds (op/reference/bound.h). */
@@ -48,8 +42,8 @@ struct stage_use;
 struct op_file {
     struct op op; /* first: what everybody else sees */
     char *path;
-    struct op_file_hash *hash; /* op_file_hash() */
-    bool installed;            /* one of bench's own */
+    char *hash;     /* HASH_TEXT bytes for op_file_hash(); empty: not asked for yet */
+    bool installed; /* one of bench's own */
     struct node *root;
     struct op_file_tensor tensors[OP_MAX_TENSORS];
     int tensor_count;

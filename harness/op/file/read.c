@@ -506,7 +506,7 @@ static void op_file_free(struct op_file *f)
         free((void *)(uintptr_t)field->words);
     pointers_free(f->args, f->arg_count);
     FREE_ALL(f->op.name, f->op.fields, f->op.symbols, f->op.roles, f->op.trial, f->op.crop, f->op.elements, f->let_names, f->let_offsets,
-             f->need_says, f->source, f->function, f->symbol_names, f->path);
+             f->need_says, f->source, f->function, f->symbol_names, f->path, f->hash);
     free_exprs(f->lets, f->let_count + 1);
     free_exprs(f->needs, f->need_count);
     expr_free(f->flop);
@@ -514,9 +514,6 @@ static void op_file_free(struct op_file *f)
     expr_free(f->terms);
     expr_free(f->exact_if);
     expr_free(f->threads);
-    if (f->hash)
-        free(f->hash->text);
-    free(f->hash);
     op_image_free(f);
     stage_free_all(f);
     node_free(f->root);
@@ -527,7 +524,8 @@ struct op_file *op_file_read(const char *path, struct error *err)
 {
     struct op_file *f = xcalloc(1, sizeof *f);
     size_t bytes;
-    char *text = file_read(path, NODE_MAX_BYTES, &bytes, err), *real = realpath(path, NULL);
+    SCOPED char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
+    char *real = realpath(path, NULL);
     f->path = real ? real : xstrdup(path);
     f->op = (struct op){.name = xstrndup(file_base(path), strlen(file_base(path)) - strlen(".yaml")),
                         .file = f,
@@ -547,12 +545,10 @@ struct op_file *op_file_read(const char *path, struct error *err)
         (op_file_is_image(f) ? op_image_read(f, err) : stage_read(f, node_get(f->root, "stages"), err) && read_reference(f, err)) &&
         read_trial(f, err);
     if (ok) {
-        f->hash = xcalloc(1, sizeof *f->hash);
-        *f->hash = (struct op_file_hash){.text = text, .bytes = bytes};
+        f->hash = xcalloc(HASH_TEXT, 1);
         f->op.elements = op_file_is_image(f) ? NULL : elements_of(f);
         return f;
     }
-    free(text);
     op_file_free(f);
     return NULL;
 }
