@@ -19,7 +19,7 @@ void comparison_options(struct comparison_arguments *a, struct option *options)
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of variants, searched in each tree", &a->variants},
         {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them, for both sides", &a->ops},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "default emu, which counts exactly without a GPU", &a->side.device},
-        {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers", &a->side.layers},
+        {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers, or those of a network", &a->side.layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants", &a->side.only},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run; bench compare also takes two, A,B: one for each side",
          &a->side.compiler},

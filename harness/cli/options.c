@@ -194,7 +194,7 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your .cu variants, or one .cu or .py file; the rows are named NAME/FILE",
          &a->variants},
         {"--ops", 0, OPTION_LIST, "FILE", "your own op file, or a folder of them (docs/OP.md)", &a->ops},
-        {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
+        {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers, or those of a network (comma list, * and ?)", &a->layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants (comma list); timed runs keep the library's rows", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE",
          "only cases with this value: n=1, mask.density=0.10; or `basic` or `full`: a set of counters", &a->set},

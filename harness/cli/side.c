@@ -132,19 +132,15 @@ static char *layers_inside(const char *scenario, const struct side_options *o, s
         scenario_free(s);
         return o->layers ? xstrdup(o->layers) : NULL;
     }
-    for (int i = 0; i < s->layer_count; i++)
-        glob_list_match(&list, s->layers[i].name);
-    for (int i = 0; i < s->sequence_count; i++)
-        glob_list_match(&list, s->sequences[i].name);
-    SCOPED const char **names = scenario_layer_names(s);
-    SCOPED char *what = text_format("layer of %s", scenario);
+    SCOPED bool *selected = xcalloc((size_t)s->layer_count + 1, sizeof *selected);
+    scenario_match_layers(s, &list, selected);
     for (int i = 0; i < list.count; i++) {
         struct error why = {0};
         if (list.words[i].hit) {
             text_addf(&left, "%s%s", left.len ? "," : "", list.words[i].text);
             continue;
         }
-        glob_list_check(&list, "--layer", what, names, (size_t)s->layer_count, &why);
+        scenario_check_layers(s, &list, &why);
         add_lack(side, LACKS_LAYER, xstrdup(list.words[i].text), &why);
         list.words[i].hit = true; /* the next error names the next word */
     }

@@ -201,6 +201,23 @@ static void filters(void **state)
     scenario_free(s);
 }
 
+/* The name of a network selects all of its layers, once each. */
+static void networks(void **state)
+{
+    struct scenario *s = loaded("scenario: t\nlayers:\n"
+                                "  head: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 1}\n"
+                                "  body: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 1}\n"
+                                "  tail: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 1}\n"
+                                "networks: {long: {order: [head, {repeat: 2, of: [body]}, tail]}, short: {order: [head, tail]}}\n"
+                                "variants: [x]\n");
+    keeps(s, "short", NULL, NULL, "head tail");
+    keeps(s, "long", NULL, NULL, "head body tail");
+    keeps(s, "short, body", NULL, NULL, "head body tail");
+    keeps(s, "tail", NULL, NULL, "tail");
+    keeps(s, "short,longer", NULL, NULL, "...--layer longer selects no layer or network of ");
+    scenario_free(s);
+}
+
 static void many_cases(void **state)
 {
     struct scenario *s = loaded(SCENARIO_HEAD "axes: {n: {from: 1, to: 100, step: 1}, c: {from: 4, to: 499, step: 1}}\n"); /* 2 x 49,600 */
@@ -215,12 +232,9 @@ static void many_cases(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values),
-                                       cmocka_unit_test(every_field_is_an_axis),
-                                       cmocka_unit_test(masks),
-                                       cmocka_unit_test(more_densities),
-                                       cmocka_unit_test(filters),
-                                       cmocka_unit_test(many_cases),
-                                       cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values),     cmocka_unit_test(every_field_is_an_axis),
+                                       cmocka_unit_test(masks),      cmocka_unit_test(more_densities),
+                                       cmocka_unit_test(filters),    cmocka_unit_test(networks),
+                                       cmocka_unit_test(many_cases), cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

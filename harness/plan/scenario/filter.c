@@ -14,31 +14,38 @@ const char **scenario_layer_names(const struct scenario *s)
     return names;
 }
 
-static const char **layer_and_sequence_names(const struct scenario *s, size_t *count)
+void scenario_match_layers(const struct scenario *s, const struct glob_list *list, bool *selected)
 {
-    *count = (size_t)(s->layer_count + s->sequence_count);
-    const char **names = xcalloc(*count + 1, sizeof *names);
     for (int i = 0; i < s->layer_count; i++)
-        names[i] = s->layers[i].name;
+        selected[i] = glob_list_match(list, s->layers[i].name);
     for (int i = 0; i < s->sequence_count; i++)
-        names[s->layer_count + i] = s->sequences[i].name;
-    return names;
+        glob_list_match(list, s->sequences[i].name);
+    for (int k = 0; k < s->network_count; k++)
+        for (int i = 0, all = glob_list_match(list, s->networks[k].name); all && i < s->layer_count; i++)
+            selected[i] |= scenario_layer_count(s, k, &s->layers[i]) > 0;
 }
 
-/* A sequence is selected by its name like a layer; plan/rows makes its rows. */
+bool scenario_check_layers(const struct scenario *s, const struct glob_list *list, struct error *err)
+{
+    size_t count = 0;
+    SCOPED const char **names = xcalloc((size_t)(s->layer_count + s->sequence_count + s->network_count + 1), sizeof *names);
+    for (int i = 0; i < s->layer_count; i++)
+        names[count++] = s->layers[i].name;
+    for (int i = 0; i < s->sequence_count; i++)
+        names[count++] = s->sequences[i].name;
+    for (int i = 0; i < s->network_count; i++)
+        names[count++] = s->networks[i].name;
+    SCOPED char *what = text_format(s->network_count ? "layer or network of %s" : "layer of %s", s->path);
+    return glob_list_check(list, "--layer", what, names, count, err);
+}
+
 bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err)
 {
     SCOPED_BY(glob_list_free) struct glob_list list = {0};
     if (!glob_list_parse(globs, "--layer", &list, err))
         return false;
-    for (int i = 0; i < s->layer_count; i++)
-        selected[i] = glob_list_match(&list, s->layers[i].name);
-    for (int i = 0; i < s->sequence_count; i++)
-        glob_list_match(&list, s->sequences[i].name);
-    size_t count;
-    SCOPED const char **names = layer_and_sequence_names(s, &count);
-    SCOPED char *what = text_format("layer of %s", s->path);
-    return glob_list_check(&list, "--layer", what, names, count, err);
+    scenario_match_layers(s, &list, selected);
+    return scenario_check_layers(s, &list, err);
 }
 
 static const char *const mask_parts[] = {"mask", "mask.pattern", "mask.density", "mask.seed", "mask.radius"};

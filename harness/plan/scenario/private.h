@@ -100,7 +100,7 @@ bool rules_match(struct rules *r, const struct scenario_case *c, const struct wo
 bool rules_match_sequence(struct rules *r, const struct scenario_sequence *q);
 /* After all cases: checks that every value of every rule has matched one. */
 bool rules_hit(const struct rules *r, const struct scenario *s, struct error *err);
-/* Marks the layers that the comma list of globs selects (NULL: all); each glob must select one. */
+/* Marks the layers that the comma list of globs selects (NULL: all), as scenario_match_layers; each glob must select something. */
 bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err);
 
 /* answers.c */

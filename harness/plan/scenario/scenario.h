@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/glob_list.h"
 #include "base/node.h"
 #include "op/chain/chain.h"
 #include "op/op.h"
@@ -124,6 +125,12 @@ void scenario_free(struct scenario *s);
 /* The names of its layers, NULL-terminated; the caller frees the array. */
 const char **scenario_layer_names(const struct scenario *s);
 
+/* Marks the layers that a list of --layer selects: by their names, or by the name of a network, which selects all of its layers. A sequence
+ * is selected by its name, too; plan/rows makes its rows. */
+void scenario_match_layers(const struct scenario *s, const struct glob_list *list, bool *selected);
+/* After it: an error names the first word that selects nothing. */
+bool scenario_check_layers(const struct scenario *s, const struct glob_list *list, struct error *err);
+
 /* A request for a case at another density of its mask, and for a variant to run there (NULL: all), in the configuration of a row's `params`
  * (NULL: all of the scenario). */
 struct scenario_wish {
@@ -133,7 +140,7 @@ struct scenario_wish {
 };
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {
-    const char *layers;     /* comma list of globs over names of layers and sequences; each must select one */
+    const char *layers;     /* comma list of globs over names of layers, networks and sequences; each must select one */
     const char *only;       /* comma list of globs over variant names; used by plan/rows */
     const char *const *set; /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
                              * each value must match one */
