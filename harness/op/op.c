@@ -203,6 +203,7 @@ double work_flop(const struct work *work)
 }
 
 #define VALUE_BYTES 4.0      /* of an input: a float */
+#define WIDE_BYTES 12.0      /* of f64: a double, too */
 #define REFERENCE_BYTES 12.0 /* of an output: a double and its bound */
 struct work_memory work_memory(const struct work *work)
 {
@@ -210,7 +211,7 @@ struct work_memory work_memory(const struct work *work)
     struct work_memory m = {0};
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         double elements = (double)tensor_elements(&list[i]);
-        m.part += elements * (list[i].written ? REFERENCE_BYTES : VALUE_BYTES);
+        m.part += elements * (list[i].written ? REFERENCE_BYTES : list[i].dtype == DTYPE_F64 ? WIDE_BYTES : VALUE_BYTES);
         m.buffers += (double)tensor_bytes(&list[i]) * (list[i].written ? 2 : 1);
         m.making += work->op->has_filter && list[i].role->slot == SLOT_INPUT ? elements * sizeof(double) : 0; /* sums read doubles */
     }

@@ -44,6 +44,7 @@ struct op_symbol {
 /* One tensor's values in logical order. */
 struct op_values {
     float *value;      /* an input's values, each representable in the tensor's dtype; else NULL */
+    double *wide;      /* an input of f64: its values, which `value` has rounded to f32; else NULL */
     double *reference; /* an output's result in double, unrounded; else NULL */
     float *bound;      /* precision data: the largest |output - reference| of a correct kernel, per element, before the algorithm's factor
                         * and the rounding of the output itself (measure/verify); 0: the element must be exact. NULL for exact data, unless
@@ -132,8 +133,9 @@ struct op {
      * allocates large inputs and leaves them unset. */
     bool (*data_inputs)(const struct work *work, bool reserve, struct op_data *out, struct error *err);
     bool (*data_make)(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
-    /* Reads the values of a tensor that come from a file. NULL: no tensor has such values. */
-    bool (*file_values)(const struct work *work, const struct tensor *t, float *to, struct error *err);
+    /* Reads the values of a tensor that come from a file, rounded to f32, and unless `wide` is NULL as they are. NULL: no tensor has such
+     * values. */
+    bool (*file_values)(const struct work *work, const struct tensor *t, float *to, double *wide, struct error *err);
     /* Fills reference, and bound if allocated, of every tensor that the work writes; `elements` long. */
     bool (*reference)(const struct work *work, struct op_data *data, struct error *err);
     /* Used instead of `reference` for images: fills y[] and, unless NULL, a[] (sum of |products|, for the bound) with one row of outputs

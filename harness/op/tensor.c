@@ -121,7 +121,8 @@ void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[TENSO
 
 struct job {
     const struct tensor *t;
-    const float *from; /* source, for packing; NULL: unpack to `to` */
+    const float *from; /* source, for packing; both NULL: unpack to `to` */
+    const double *wide;
     float *to;
     char *storage;
     int64_t dim[4];
@@ -182,8 +183,11 @@ static void move_row(void *context, int64_t index, int thread)
         size_t logical = ((a * (size_t)job->dim[1] + b) * (size_t)job->dim[2] + c) * width;
         char *at = job->storage + dtype_offset(t->dtype, a * job->stride[0] + b * job->stride[1] + c * job->stride[2]);
         bool dense = job->stride[3] == 1;
-        if (job->from) {
-            convert_from_float(t->dtype, job->from + logical, dense ? at : row, width);
+        if (job->from || job->wide) {
+            if (job->wide)
+                memcpy(dense ? at : row, job->wide + logical, width * bytes);
+            else
+                convert_from_float(t->dtype, job->from + logical, dense ? at : row, width);
             spread(bytes, row, 1, at, job->stride[3], dense ? 0 : width);
         } else {
             spread(bytes, at, job->stride[3], row, 1, dense ? 0 : width);
@@ -202,6 +206,11 @@ static void each_row(struct job *job)
 void tensor_pack(const struct tensor *t, const float *logical, void *storage)
 {
     each_row(&(struct job){.t = t, .from = logical, .storage = storage});
+}
+
+void tensor_pack_wide(const struct tensor *t, const double *logical, void *storage)
+{
+    each_row(&(struct job){.t = t, .wide = logical, .storage = storage});
 }
 
 void tensor_unpack(const struct tensor *t, const void *storage, float *logical)

@@ -77,4 +77,5 @@ void tensor_axes(const struct tensor *t, int axes[TENSOR_MAX_RANK]);
 void tensor_row(const struct tensor *t, const void *storage, int64_t a, int64_t b, int64_t c, void *row);
 /* Logical float array -> typed storage (rounding once), and back. Threaded. Masks: nonzero = active. */
 void tensor_pack(const struct tensor *t, const float *logical, void *storage);
+void tensor_pack_wide(const struct tensor *t, const double *logical, void *storage); /* of f64 */
 void tensor_unpack(const struct tensor *t, const void *storage, float *logical);

@@ -490,10 +490,8 @@ static void test_broken(void **state)
     broken("{indices: top}", "indices", "9:50", "upper limit");
     broken("{uniform: [-3, 2.5]}", "{uniform: [3, 2]}", "7:45", "uniform");
     broken("{uniform: [-3, 2.5]}", "{uniform: [1, 2, 3, 4, 5]}", "7:41", "a list of two to four is expected");
-    broken("dtype: u16, written: yes", "dtype: f64", "11:34", "wider than f32");
     broken("data: sorted", "data: {image: a.npy}", "10:46", "a picture");
     broken("dtype: [f32, f16]", "dtype: [f32, f61]", "12:14", "f61");
-    broken("dtype: [f32, f16]", "dtype: [f32, f64]", "12:14", "wider than f32");
     broken("reference: {npy: {out: out.npy}}", "reference: {npy: {out: out.npy}}", "6:3", "needs `data: {npy: FILE}` too");
     broken("reference: {npy: {out: out.npy}}", "reference: {kernel: k, args: [plain], threads: 1}", "16:12", "there is no");
     broken("reference: {npy: {out: out.npy}}", "reference: {python: nowhere.py}", "16:21", "FILE:FUNCTION");

@@ -344,36 +344,26 @@ static bool is_real(const struct signature_param *p)
     return !strcmp(p->type, "float") || !strcmp(p->type, "double");
 }
 
-/* The element type of a tensor that an op file may name. */
-static const char *element_of(const struct signature_param *p)
-{
-    const char *element = type_element(p);
-    return element && strcmp(element, "f64") ? element : NULL;
-}
-
 /* The type of most tensors: that of the first one that is not of whole numbers. */
 static const char *usual_element(const struct signature *s)
 {
     for (int i = 0; i < s->count; i++)
-        if (s->params[i].pointer && element_of(&s->params[i]) && !dtype_is_whole(dtype_parse(element_of(&s->params[i]))))
-            return element_of(&s->params[i]);
+        if (s->params[i].pointer && type_element(&s->params[i]) && !dtype_is_whole(dtype_parse(type_element(&s->params[i]))))
+            return type_element(&s->params[i]);
     for (int i = 0; i < s->count; i++)
-        if (s->params[i].pointer && element_of(&s->params[i]))
-            return element_of(&s->params[i]);
+        if (s->params[i].pointer && type_element(&s->params[i]))
+            return type_element(&s->params[i]);
     return "f32";
 }
 
 static void add_tensor(struct text *t, const struct signature_param *p, const char *shape, const char *usual)
 {
     char name[sizeof p->name];
-    const char *element = element_of(p);
+    const char *element = type_element(p);
     text_addf(t, "  %s: {shape: [%s]", lower_name(p, name), shape);
     if (element && strcmp(element, usual))
         text_addf(t, ", dtype: %s", element);
-    text_addf(t, "%s}%s\n", p->constant ? "" : ", written: yes",
-              !strcmp(p->type, "double")
-                  ? "   # bench does not support double tensors: use float here and in the kernel, or use bench emulate"
-                  : "");
+    text_add(t, p->constant ? "}\n" : ", written: yes}\n");
 }
 
 /* True if `a`, `b` are the sizes of the axes x and y, or y and z: nx, ny or size_x, size_y. x is the innermost axis in memory. */
@@ -415,7 +405,13 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
         if (whole)
             text_addf(&product, "%s%s", product.len ? " * " : "", n);
         text_addf(&args, "%s%s", comma, n);
-        text_addf(&params, "%s%s%s", comma, !p->pointer ? whole ? "long long " : "double " : p->constant ? "const float *" : "double *", n);
+        bool wide = !strcmp(p->type, "double");
+        text_addf(&params, "%s%s%s%s", comma, p->constant && p->pointer ? "const " : "",
+                  whole                  ? "long long "
+                  : !p->pointer          ? "double "
+                  : p->constant && !wide ? "float *"
+                                         : "double *",
+                  n);
         if (p->pointer && !p->constant) {
             text_addf(&args, ", %s_magnitude", n);
             text_addf(&params, ", double *%s_magnitude", n);

@@ -12,13 +12,16 @@
 #include <string.h>
 
 /* Stores values in the layout and type of the tensor; keeps a copy if the rig keeps inputs. */
-static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
-                   struct error *err)
+static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const double *wide, const struct place *to,
+                   unsigned char **kept, struct error *err)
 {
     unsigned char *storage = large_alloc(to->bytes);
     if (!storage)
         return error_set(err, ERROR_ENVIRONMENT, "not enough memory for %zu bytes of %s", to->bytes, t->role->name);
-    tensor_pack(t, logical, storage);
+    if (wide)
+        tensor_pack_wide(t, wide, storage);
+    else
+        tensor_pack(t, logical, storage);
     bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
     free(*kept);
     *kept = rig->keep_inputs ? storage : NULL;
@@ -100,7 +103,7 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
         logical = hidden = memcpy(xmalloc(bytes), logical, bytes);
         mask_blank(t, mask, NAN, hidden);
     }
-    bool ok = upload(rig, t, logical, rig_tensor(rig, i), &rig->inputs[i], err);
+    bool ok = upload(rig, t, logical, data->at[t->role->slot].wide, rig_tensor(rig, i), &rig->inputs[i], err);
     free(hidden);
     return ok;
 }
@@ -115,7 +118,7 @@ static bool feed_constant(struct rig *rig, int i, const struct op_data *data, st
     float *joined = c->span > 1 ? chain_constant(chain, c->link, c->span, data, c->tensor.role, tensor_elements(&c->tensor)) : NULL;
     if (!logical && !joined)
         return error_set(err, ERROR_INTERNAL, "no data for %s", rig->program->scratch[c->scratch].name);
-    bool ok = upload(rig, &c->tensor, joined ? joined : logical, rig_scratch(rig, c->scratch), &rig->weights[i], err);
+    bool ok = upload(rig, &c->tensor, joined ? joined : logical, NULL, rig_scratch(rig, c->scratch), &rig->weights[i], err);
     free(joined);
     return ok;
 }

@@ -94,7 +94,7 @@ const char *failure_hint(const struct program *p, const struct op_data *data, co
     const struct op_file *file = work->op->file ? work->op->file : work->op->image;
     double off = fabs(v->worst_got - v->worst_want);
     bool near = off > 0 && isfinite(v->worst_want) && off <= NO_TERMS_MOST * fabs(v->worst_want),
-         bounded = work->op->file && op_file_tolerance(work->op, work->op->roles[v->slot]) > 0;
+         bounded = work->op->file && work->op->file->tensors[v->slot].tolerance > 0;
     double want = fabs(v->worst_want);
     if (file && near && data->exact && work_is_exact(work) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
         return "; with small integers the results of the op are rounded in f32, so a right kernel may differ in bits: set `exact: no` "

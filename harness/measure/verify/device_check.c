@@ -201,11 +201,18 @@ bool card_references_up(struct card_data *d, const struct work *work, struct err
     return ok;
 }
 
+bool card_is_wide(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    int count = work->op->tensors(work, list);
+    return ANY_OF(i, count, list[i].dtype == DTYPE_F64);
+}
+
 /* sampled: the host has its part already. */
 static bool data_make(struct card *card, const struct work *work, enum data_part part, bool references, bool sampled, struct op_data *host,
                       struct error *err)
 {
-    if (work->chain && !card_chain_able(work))
+    if (card_is_wide(work) || (work->chain && !card_chain_able(work)))
         return reference_data_make(card->dev, card->compiler, work, part, host, err);
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host, .part = part};

@@ -38,7 +38,8 @@ bool card_host_make(const struct work *work, enum data_part part, struct op_data
 bool card_data_finish(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 /* Makes only the data: inputs for a row that was verified elsewhere. */
 bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
-/* Uploads values and references that the CPU made; host->card is the result. Without it the CPU checks alone. */
+/* Uploads values and references that the CPU made; host->card is the result. Without it (as for works with f64) the CPU
+ * checks alone. */
 bool card_data_take(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 /* True if the check's own kernels made the references. A file's kernel makes its references elsewhere. */
 bool card_makes(const struct work *work);

@@ -66,7 +66,7 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
                              card_real((double)is->least),
                              card_int(w->math == MATH_I8_ACC32),
                              card_real(is->sums ? apart : 0),
-                             card_real(reference_begun(w, is)),
+                             card_real(reference_begun(w, t, is)),
                              card_real(below),
                              card_real(above),
                              card_int(!dtype_holds(t->dtype, INFINITY)),

@@ -119,6 +119,8 @@ bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* A tensor's reference, followed by its bounds in one mapping: mapping both as one costs half as much. */
 bool card_room_reference(struct card_data *data, size_t elements, bool bounds, struct card_values *at, struct error *err);
+/* True if a tensor is of f64: the device compares values of f32 at most, so the CPU checks such works. */
+bool card_is_wide(const struct work *work);
 /* Uploads the references of the CPU. */
 bool card_references_up(struct card_data *data, const struct work *work, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);

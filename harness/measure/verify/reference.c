@@ -21,7 +21,13 @@ const char *reference_source(const struct op *op)
 
 int reference_defines(const struct work *work, char ***defines, struct error *err)
 {
-    return work->op->file->stages ? stage_defines(work, defines, err) : 0;
+    if (work->op->file->stages)
+        return stage_defines(work, defines, err);
+    if (!(work->op->dtypes >> DTYPE_F64 & 1))
+        return 0;
+    *defines = xcalloc(1, sizeof **defines);
+    (*defines)[0] = text_format("REAL=%s", work->dtype == DTYPE_F64 ? "double" : "float");
+    return 1;
 }
 
 /* An emu copy of another device's buffer, for the cross-check. */
@@ -134,12 +140,18 @@ bool reference_refuse(const struct tensor *t, int64_t element, double value, str
                      isnan(value) ? "unwritten, or NaN" : "without a finite magnitude of at least 0");
 }
 
-double reference_begun(const struct work *work, const struct op_bounds *is)
+/* How results are summed: of f64 as those of f32 are, but for bound_finer. */
+static enum math reference_math(const struct work *work, const struct tensor *t)
+{
+    return t->dtype == DTYPE_F64 ? MATH_F32 : work->math;
+}
+
+double reference_begun(const struct work *work, const struct tensor *t, const struct op_bounds *is)
 {
     bool begun = false; /* for an op that is never exact, the bound already assumes terms of one sign */
     for (int i = 0; is->sums && work_is_exact(work) && work->op->roles[i]; i++)
         begun |= work->op->roles[i]->values == VALUES_BIAS || work->op->roles[i]->values == VALUES_ADDEND;
-    return begun ? bound_begun(work->math, (double)is->terms) : 0;
+    return begun ? bound_begun(reference_math(work, t), (double)is->terms) : 0;
 }
 
 double reference_terms(const struct work *work, const struct tensor *t, const struct op_bounds *is)
@@ -151,7 +163,8 @@ double reference_terms(const struct work *work, const struct tensor *t, const st
 
 struct settling {
     const struct reference_rows *of;
-    double tolerance, apart, begun;
+    enum math math;
+    double tolerance, apart, begun, finer;
     atomic_llong wrong;       /* the first element whose value its type cannot represent; -1: none */
     atomic_llong near, loose; /* elements that are not 0; and those among them whose bound includes 0, or of a guess LOOSE of the element */
 };
@@ -171,15 +184,18 @@ static bool is_unwritten(const double *v)
     return bits == UINT64_MAX;
 }
 
+#define WIDE 2 /* of f64: the reference rounds as the kernel does */
+
 /* Infinity has no adjacent values, so its bound is 0. */
 static double settle_bound(const struct settling *s, double y, double size)
 {
     const struct reference_rows *of = s->of;
     const struct op_bounds *is = of->is;
+    const double terms = (double)is->terms;
     return isinf(y)               ? 0
            : of->sizes_are_bounds ? size
            : s->tolerance > 0     ? s->tolerance * size
-           : is->sums             ? bound_sum(of->work->math, (double)is->terms, (double)is->least, y, size) * s->apart + s->begun * fabs(y)
+           : is->sums             ? s->finer * (bound_sum(s->math, terms, (double)is->least, y, size) * s->apart + s->begun * fabs(y))
                                   : 0;
 }
 
@@ -231,10 +247,13 @@ struct scales reference_scales(const double *reference, int64_t rows, int64_t le
 
 bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong, double *loose)
 {
+    enum math math = reference_math(of->work, of->t);
     struct settling s = {.of = of,
                          .tolerance = op_file_tolerance(of->work->op, of->t->role),
-                         .apart = work_is_exact(of->work) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
-                         .begun = reference_begun(of->work, of->is),
+                         .math = math,
+                         .apart = work_is_exact(of->work) ? 1 : bound_one_sign(math, (double)of->is->terms),
+                         .begun = reference_begun(of->work, of->t, of->is),
+                         .finer = of->t->dtype == DTYPE_F64 ? WIDE * bound_finer(of->t->dtype) : 1,
                          .wrong = -1};
     pool_for(of->rows, pool_threads_for(of->rows * of->t->dim[of->t->rank - 1], 25000), settle_row, &s);
     *wrong = atomic_load(&s.wrong);

@@ -31,6 +31,8 @@ static void change(const struct work *work, struct op_data *data, const struct o
         for (size_t k = 0; to && generate_is_normal(t) && k < tensor_elements(t); k++) {
             bool up = grows(how, work->seed, k, k % (size_t)t->dim[t->rank - 1]);
             to[k] = (float)(from->at[t->role->slot].value[k] * (up ? 1 + STEP : 1 - STEP));
+            if (data->at[t->role->slot].wide)
+                data->at[t->role->slot].wide[k] = from->at[t->role->slot].wide[k] * (up ? 1 + STEP : 1 - STEP);
         }
     }
 }

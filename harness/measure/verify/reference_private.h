@@ -63,7 +63,7 @@ bool reference_settle_rows(const struct reference_rows *rows, int64_t *wrong, do
 /* Sets the error for an element that is not a number. */
 bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err);
 /* How much of its result a sum may lose if the op's file adds a bias or an addend, with which the sum may begin (bound_begun); else 0. */
-double reference_begun(const struct work *work, const struct op_bounds *is);
+double reference_begun(const struct work *work, const struct tensor *t, const struct op_bounds *is);
 /* The number of a reference's terms that a bound takes into account: see kernels/reference/settle.cu. */
 double reference_terms(const struct work *work, const struct tensor *t, const struct op_bounds *is);
 

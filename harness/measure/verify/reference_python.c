@@ -116,8 +116,10 @@ static bool python_make(const struct work *work, const struct op_data *data, con
     text_add(&words, f->function);
     for (int i = 0; ok && i < count; i++) {
         SCOPED char *path = text_format("%s/%s.npy", folder, list[i].role->name);
+        const double *wide = data->at[list[i].role->slot].wide;
         if (!list[i].written)
-            ok = npy_write(path, list[i].dim, list[i].rank, data->at[list[i].role->slot].value, err);
+            ok = wide ? npy_write_as(path, list[i].dim, list[i].rank, DTYPE_F64, wide, err)
+                      : npy_write(path, list[i].dim, list[i].rank, data->at[list[i].role->slot].value, err);
         else
             add_word(&words, "%s=(", list[i].role->name);
         for (int k = 0; k < list[i].rank && list[i].written; k++)
@@ -175,7 +177,9 @@ static void key_of(const struct work *work, const struct op_data *data, char out
     hash_add_text(h, getenv("BENCH_PYTHON"));
     hash_add_text(h, work->op->file->source);
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
-        if (!list[i].written)
+        if (!list[i].written && data->at[list[i].role->slot].wide)
+            hash_add(h, data->at[list[i].role->slot].wide, tensor_elements(&list[i]) * sizeof(double));
+        else if (!list[i].written)
             hash_add(h, data->at[list[i].role->slot].value, tensor_elements(&list[i]) * sizeof(float));
     hash_end(h, out);
 }

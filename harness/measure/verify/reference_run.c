@@ -41,9 +41,15 @@ static bool run_room(struct reference_run *r, const char *label, size_t bytes, u
     return true;
 }
 
+/* A reference reads inputs of f64 as doubles, others as floats. */
+static size_t read_bytes(const struct tensor *t)
+{
+    return tensor_elements(t) * (t->dtype == DTYPE_F64 ? sizeof(double) : sizeof(float));
+}
+
 static bool run_take(struct reference_run *r, const struct tensor *t, struct error *err)
 {
-    size_t bytes = tensor_elements(t) * sizeof(float);
+    size_t bytes = read_bytes(t);
     uint64_t *at = &r->at[t->role->slot], from = r->like->at[t->role->slot];
     SCOPED char *some = xmalloc(bytes < TAKEN_AT_ONCE ? bytes : TAKEN_AT_ONCE);
     bool ok = r->dev->ops->alloc(r->dev, t->role->name, bytes, at, err);
@@ -63,14 +69,15 @@ static bool run_upload(struct reference_run *r, struct error *err)
         const struct tensor *t = &r->tensors[i];
         size_t elements = tensor_elements(t);
         int slot = t->role->slot;
+        const struct op_values *v = &r->data->at[slot];
         if (!t->written && r->like) {
             if (!run_take(r, t, err))
                 return false;
             continue;
         }
         if (t->written ? !run_room(r, t->role->name, elements * sizeof(double), &r->at[slot], err)
-                       : !r->dev->ops->alloc(r->dev, t->role->name, elements * sizeof(float), &r->at[slot], err) ||
-                             !r->dev->ops->write(r->dev, r->at[slot], r->data->at[slot].value, elements * sizeof(float), err))
+                       : !r->dev->ops->alloc(r->dev, t->role->name, read_bytes(t), &r->at[slot], err) ||
+                             !r->dev->ops->write(r->dev, r->at[slot], v->wide ? (const void *)v->wide : v->value, read_bytes(t), err))
             return false;
     }
     return true;
@@ -99,9 +106,9 @@ static bool run_argument(struct reference_run *r, const char *name, const struct
         return true;
     }
     if (!strcmp(name, OP_FILE_ROUNDOFF))
-        v = value_real(bound_roundoff(r->work->math));
+        v = value_real(bound_roundoff(r->work->math) * bound_finer(r->work->dtype));
     else if (!strcmp(name, OP_FILE_SUM_ERROR))
-        v = value_real(bound_sum_error(r->work->math, (double)work_terms(r->work)));
+        v = value_real(bound_sum_error(r->work->math, (double)work_terms(r->work)) * bound_finer(r->work->dtype));
     else if (!work_symbol(r->work, name, &v) || v.kind == VALUE_TEXT)
         return error_set(err, ERROR_USAGE, "argument %s is not a number", name);
     return device_pack_number(p, name, &v, packed + p->offset, err);

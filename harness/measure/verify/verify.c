@@ -116,7 +116,7 @@ static void check_row(void *context, int64_t index, int thread)
     void *bits = raw + (size_t)width * sizeof(float);
     int64_t row = (n * (dim[2] / look->block) + h / look->block) * (width / look->block);
     const float *mask = look->mask ? look->mask + row : NULL;
-    bool wide = dtype_is_whole(o->dtype) && dtype_bytes(o->dtype) >= 4; /* a float has fewer digits */
+    bool wide = o->dtype == DTYPE_F64 || (dtype_is_whole(o->dtype) && dtype_bytes(o->dtype) >= 4); /* a float has fewer digits */
     for (int64_t c = 0; c < dim[1]; c++) {
         tensor_row(o, look->storage, n, c, h, bits);
         convert_to_float(o->dtype, bits, got, (size_t)width);

@@ -71,7 +71,9 @@ bool verify_is_poison(enum dtype t, const void *row, int64_t i)
 {
     if (dtype_bytes(t) == 2)
         return ((const uint16_t *)row)[i] == (uint16_t)VERIFY_POISON;
-    return dtype_bytes(t) == 4 && ((const uint32_t *)row)[i] == VERIFY_POISON;
+    const uint32_t *words = row;
+    return dtype_bytes(t) == 4 ? words[i] == VERIFY_POISON
+                               : dtype_bytes(t) == 8 && words[2 * i] == VERIFY_POISON && words[2 * i + 1] == VERIFY_POISON;
 }
 
 void verify_begin(struct verify_look *look, const struct program *p, int tensor, const struct op_data *data, const void *storage)

@@ -55,6 +55,8 @@ bool chain_takes(const struct work *work, struct error *err)
         return true;
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
+        if (t->dtype == DTYPE_F64)
+            return error_set(err, ERROR_USAGE, "%s has a tensor of f64, %s: layers of a network compute in f32 at most", op, t->role->name);
         bool flows = !strcmp(t->role->name, "second") && !t->written && t->rank >= 4 && t->dtype == work->dtype;
         if (strcmp(t->role->name, "input") && strcmp(t->role->name, "output") && !flows && (t->written || !t->role->constant)) {
             error_set(err, ERROR_USAGE,

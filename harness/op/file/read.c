@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define F64_HINT \
-    "types: f32 f16 bf16 i8 u8 u16 i32 u32; run a kernel of doubles with `bench emulate`, or let it read and write f32 and sum in double"
-
 #define TOLERANCE_MOST 0.5 /* of a value: with 1, zeros pass */
 
 /* {within: [h, w], sizes: [[34, 25], ...]}: width and height of rectangles, which take these sizes in turn */
@@ -106,6 +103,13 @@ static bool read_tolerance(struct op_file *f, struct op_file_tensor *t, const st
     return true;
 }
 
+static const char *const not_wide = "ops of images and of stages compute in f32";
+
+static bool may_be_wide(const struct op_file *f)
+{
+    return !op_file_is_image(f) && !node_get(f->root, "stages");
+}
+
 /* Of a tensor that is changed in place: what was read is NAME_before, an input with its contents before each launch; the result follows. */
 static bool add_result(struct op_file *f, const struct node *key, struct op_file_tensor *t, struct error *err)
 {
@@ -165,8 +169,8 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     t->role.layouts = t->layout ? BIT(t->layout) : t->image ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
     if (t->image && t->rank != 4)
         return node_error(shape, err, "tensor '%s': an image has four axes, [n, c, h, w]", key->text);
-    if (t->role.dtype == DTYPE_F64)
-        return node_error(dtype, err, "tensor '%s': types wider than f32 are not supported", key->text) || error_hint(err, F64_HINT);
+    if (t->role.dtype == DTYPE_F64 && !may_be_wide(f))
+        return node_error(dtype, err, "tensor '%s': f64: %s", key->text, not_wide);
     if (t->role.output && data)
         return node_error(data, err, "tensor '%s' is written, so it cannot have data (`written: in place` can)", key->text);
     if (!read_data(f, t, data, err) || !read_specials(t, node_get(n, "specials"), err))
@@ -209,9 +213,8 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
         int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, "dtype", dtype_names, err);
         if (word < 0)
             return false;
-        if (dtype_parse(dtype_names[word]) == DTYPE_F64)
-            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: types wider than f32 are not supported") ||
-                   error_hint(err, F64_HINT);
+        if (dtype_parse(dtype_names[word]) == DTYPE_F64 && !may_be_wide(f))
+            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: %s", not_wide);
         f->op.dtypes |= BIT(dtype_parse(dtype_names[word]));
     }
     return f->op.dtypes || node_error(n, err, "dtype: an empty list");

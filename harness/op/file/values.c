@@ -80,21 +80,23 @@ static bool picture_values(const struct work *work, const char *path, const stru
     return got >= 0 && fits && frames_read > 0;
 }
 
-static bool npy_values(const char *path, const struct tensor *t, float *to, struct error *err)
+static bool npy_values(const char *path, const struct tensor *t, float *to, double *wide, struct error *err)
 {
     struct npy a;
     if (!npy_read_shape(path, t->dim, t->rank, &a, err))
         return false;
     for (size_t i = 0; i < a.count; i++)
         to[i] = (float)a.value[i];
+    if (wide)
+        memcpy(wide, a.value, a.count * sizeof *wide);
     npy_free(&a);
     return true;
 }
 
-bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err)
+bool op_file_values(const struct work *work, const struct tensor *t, float *to, double *wide, struct error *err)
 {
     const char *own = op_file_tensor(work->op, t->role)->values_file, *path = own ? own : work->picture;
-    if (!(text_ends(path, ".npy") ? npy_values(path, t, to, err) : picture_values(work, path, t, to, err)))
+    if (!(text_ends(path, ".npy") ? npy_values(path, t, to, wide, err) : picture_values(work, path, t, to, err)))
         return false;
     convert_round(t->dtype, to, tensor_elements(t));
     return true;
@@ -110,7 +112,7 @@ bool op_file_values_fit(const struct work *work, struct error *err)
         const char *result = list[i].written && work->op->file->from == REFERENCE_NPY ? of->reference_npy : NULL;
         SCOPED_BY(npy_free) struct npy a = {0}, SCOPED_BY(npy_free) sizes = {0};
         SCOPED float *values = list[i].written || drawn ? NULL : malloc(tensor_elements(&list[i]) * sizeof *values);
-        ok = (!values || op_file_values(work, &list[i], values, err)) &&
+        ok = (!values || op_file_values(work, &list[i], values, NULL, err)) &&
              (!result || npy_read_shape(result, list[i].dim, list[i].rank, &a, err)) &&
              (!of->sizes_npy || npy_read_shape(of->sizes_npy, list[i].dim, list[i].rank, &sizes, err));
     }

@@ -33,6 +33,11 @@ double bound_roundoff(enum math math)
     return math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24;
 }
 
+double bound_finer(enum dtype result)
+{
+    return result == DTYPE_F64 ? 0x1p-29 : 1;
+}
+
 double bound_sum_error(enum math math, double terms)
 {
     return bound_share(math, terms) * bound_one_sign(math, terms);

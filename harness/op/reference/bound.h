@@ -41,6 +41,8 @@ double bound_one_sign(enum math math, double terms);
 /* For a reference that computes its own bounds (NAME_bound): the unit roundoff of the sums of a math mode; and the relative error of a sum
  * of `terms` terms of one sign, in any order. */
 double bound_roundoff(enum math math);
+/* Sums of f64 results round that much finer than those of f32: 2^-29; other types: 1. */
+double bound_finer(enum dtype result);
 double bound_sum_error(enum math math, double terms);
 /* A sum may start with a bias or a residual v. Its partial sums then have v's size from the start, and each of the n additions has a random
  * rounding error of at most half a unit in v's last place: min(n + 2, 3 sqrt(n + 2)) u |v| more. Returns the factor of |v|; 0 for truncated

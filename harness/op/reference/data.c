@@ -24,7 +24,7 @@ void op_data_free(struct op_data *data)
     if (!data)
         return;
     for (int i = 0; i < OP_MAX_TENSORS; i++)
-        FREE_ALL(data->at[i].value, data->at[i].reference, data->at[i].bound, data->at[i].carried);
+        FREE_ALL(data->at[i].value, data->at[i].wide, data->at[i].reference, data->at[i].bound, data->at[i].carried);
     free(data->mask_out);
     for (int i = 0; i < data->link_count; i++)
         op_data_free(&data->links[i]);
@@ -122,17 +122,22 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
         if (t->written || tensor_role_is_mask(t->role))
             continue;
         float *value = out->at[t->role->slot].value = large_alloc(tensor_elements(t) * sizeof *value);
-        if (!value) {
+        double *wide = NULL;
+        if (t->dtype == DTYPE_F64)
+            wide = out->at[t->role->slot].wide = large_alloc(tensor_elements(t) * sizeof *wide);
+        if (!value || (t->dtype == DTYPE_F64 && !wide)) {
             op_data_free(out);
             return out_of_memory(work, err);
         }
         bool whole = !reserve || (work->op->file ? !generate_by_index(work, t) : weights_tensor(t)), made = true, read = false;
         if (t->role->values == VALUES_FILE || (work->picture[0] && t->role->values == VALUES_INPUT))
-            read = made = work->op->file_values(work, t, value, err);
+            read = made = work->op->file_values(work, t, value, wide, err);
         else if (whole && which == DATA_PART_PRECISION)
             made = weights_read(work, t, generate_recipe(work, t, which).round_to, value, &read, err);
         if (made && whole && !read)
             generate_tensor(work, t, which, value);
+        if (made && wide && !read)
+            generate_wide(work, t, which, value, tensor_elements(t), wide);
         if (!made) {
             op_data_free(out);
             return false;

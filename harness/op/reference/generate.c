@@ -20,7 +20,7 @@ static int plan_count(const struct work *w, enum tensor_values values)
 
 struct exact_plan generate_plan(const struct work *w)
 {
-    double largest = dtype_exact_integer(work_result_dtype(w)); /* i8: what f32 holds of the sums */
+    double largest = fmin(dtype_exact_integer(work_result_dtype(w)), dtype_exact_integer(DTYPE_F32)); /* i8: what f32 holds of the sums */
     if (w->math == MATH_F16_ACC16)
         largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
     largest /= op_grain(w); /* weights between 0 and 1 */
@@ -329,9 +329,27 @@ static bool only_moved(const struct work *w, const struct tensor *t)
 bool generate_by_index(const struct work *work, const struct tensor *t)
 {
     enum tensor_values values = t->role->values;
-    return values != VALUES_SORTED && values != VALUES_INDICES && values != VALUES_BOXES && values != VALUES_FILE &&
-           !(work->specials && op_file_tensor(work->op, t->role) && op_file_tensor(work->op, t->role)->specials) && !work->few &&
-           !(values == VALUES_INPUT && work->picture[0]) && !(work->weights[0] && weights_tensor(t));
+    return t->dtype != DTYPE_F64 && values != VALUES_SORTED && values != VALUES_INDICES && values != VALUES_BOXES &&
+           values != VALUES_FILE && !(work->specials && op_file_tensor(work->op, t->role) && op_file_tensor(work->op, t->role)->specials) &&
+           !work->few && !(values == VALUES_INPUT && work->picture[0]) && !(work->weights[0] && weights_tensor(t));
+}
+
+void generate_wide(const struct work *work, const struct tensor *t, enum data_part part, const float *from, size_t count, double *to)
+{
+    enum tensor_values values = t->role->values;
+    bool whole = values == VALUES_BYTES || values == VALUES_INDICES || values == VALUES_BOXES || values == VALUES_MASK,
+         digits = !whole && !work->few && !generate_recipe(work, t, part).exact;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        uint64_t wide;
+        to[i] = from[i];
+        if (!digits || from[i] == 0 || !isfinite(from[i]))
+            continue;
+        memcpy(&bits, &from[i], sizeof bits);
+        memcpy(&wide, &to[i], sizeof wide);
+        wide |= bits * UINT64_C(0x9e3779b97f4a7c15) >> 36; /* below half a unit of f32's last place */
+        memcpy(&to[i], &wide, sizeof wide);
+    }
 }
 
 bool generate_is_normal(const struct tensor *t)

@@ -61,7 +61,11 @@ enum draw_of generate_draws_of(const struct generate_recipe *r);
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
 /* True for values that a nearby shape may shift (work->mean) or enlarge (work->larger): an input's, drawn from N(0, 1). */
 bool generate_is_normal(const struct tensor *t);
-/* True if each value depends only on its index: not for values from files, sorted values, distinct indices, rectangles and few values. */
+/* The values of a tensor of f64 from those of f32. Reals of full mantissa get 28 further bits, which depend on the value alone: equal ones
+ * stay equal, and their order stays. A kernel that rounds an input to f32 then shows. */
+void generate_wide(const struct work *work, const struct tensor *t, enum data_part part, const float *from, size_t count, double *to);
+/* True if each value depends only on its index: not for values of f64, from files, sorted values, distinct indices, rectangles and few
+ * values. */
 bool generate_by_index(const struct work *work, const struct tensor *t);
 /* Writes values first, first + 1, ... of the recipe to to[0], to[1], ... */
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);
