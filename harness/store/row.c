@@ -158,6 +158,14 @@ struct row_time *row_add_time(struct row *row)
     return t;
 }
 
+void row_drop_times(struct row *row)
+{
+    const struct row_list *list = row_lists;
+    while (list->group != COLUMN_TIME)
+        list++;
+    row_list_empty(list, row);
+}
+
 static void add_text(char **field, const char *separator, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void add_text(char **field, const char *separator, const char *format, ...)
 {

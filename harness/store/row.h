@@ -134,6 +134,8 @@ struct row_metric *row_add_metric(struct row *row, int step, int line, const cha
                                   double value);
 struct row_step *row_add_step(struct row *row);
 struct row_time *row_add_time(struct row *row);
+/* Removes the times of the row and of its steps. */
+void row_drop_times(struct row *row);
 /* Adds an axis or a parameter to the row's list, and to the text that joins all of them; `number` is NaN if the value is a word. */
 void row_add_axis(struct row *row, const char *name, const char *value, double number);
 void row_add_param(struct row *row, const char *name, const char *value, double number);

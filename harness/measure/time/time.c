@@ -280,6 +280,31 @@ static bool all_modes(struct timing_group *b, struct error *err)
     return !graph_asked(b->timing->job->plan.scenario) || time_short(b, err);
 }
 
+/* No ratio to a row that failed stays. */
+static void drop_ratios(struct timing_group *b, enum time_mode mode)
+{
+    for (int i = 0; i < b->count; i++)
+        for (int k = 0; k < b->rows[i]->time_count; k++) {
+            struct row_time *t = &b->rows[i]->times[k];
+            if (row_time_mode(t) == mode)
+                t->ratio = t->ratio_low = t->ratio_high = NAN;
+        }
+}
+
+/* A row that fails a check after it was timed has no time: another kernel than the right one may have been timed. */
+static void drop_failed(struct timing_group *b)
+{
+    for (int i = 0; i < b->count; i++) {
+        struct row *row = b->rows[i];
+        if (timing_is_sound(b, i))
+            continue;
+        for (int k = 0; k < row->time_count; k++)
+            if (row->times[k].step < 0 && row->times[k].ratio == 1 && row->times[k].ratio_low == 1 && row->times[k].ratio_high == 1)
+                drop_ratios(b, row_time_mode(&row->times[k]));
+        row_drop_times(row);
+    }
+}
+
 static bool time_group(struct timing_group *b, const struct timing_request *request, struct error *err)
 {
     const struct job *job = b->timing->job;
@@ -294,7 +319,9 @@ static bool time_group(struct timing_group *b, const struct timing_request *requ
         return false;
     prefetch_enough(b->timing->prefetch); /* or the next command waits for the piece at hand */
     board_report(&b->timing->board, b->rows, b->count);
-    return ALL_OF(i, b->count, !timing_is_sound(b, i) || timing_check_again(b, i, err));
+    bool ok = ALL_OF(i, b->count, !timing_is_sound(b, i) || timing_check_again(b, i, err));
+    drop_failed(b);
+    return ok;
 }
 
 bool timing_run(struct timing_context *timing, const struct timing_request *request, int *blame, struct error *err)
