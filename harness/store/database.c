@@ -18,10 +18,12 @@ bool store_error(struct store *store, const char *doing, struct error *err)
         return error_hint(err, "nothing was changed; move it away (`sqlite3 FILE .recover` may save its rows) and run again");
     case SQLITE_FULL:
         error_set(err, ERROR_ENVIRONMENT, "%s: the disk is full, while %s", store->path, doing);
-        return error_hint(err, "the rows stored before are safe: free some space, then `bench run --resume`");
+        return error_hint(err,
+                          "the rows stored before are safe: free some space and run the same command again (`bench run` with --resume)");
     case SQLITE_IOERR:
         error_set(err, ERROR_ENVIRONMENT, "%s: the disk failed, while %s: %s", store->path, doing, os ? strerror(os) : message);
-        return error_hint(err, "the rows stored before are safe: check the disk, then `bench run --resume`");
+        return error_hint(err,
+                          "the rows stored before are safe: check the disk and run the same command again (`bench run` with --resume)");
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
