@@ -534,23 +534,6 @@ static void back_to_back_alone_meets_each_set(void **state)
     }
 }
 
-/* The baseline of the ratios fails after the timed loop: it has no time, and nobody a ratio to it. */
-static void a_failed_baseline_leaves_no_ratio(void **state)
-{
-    for (int i = 0, last = INT_MAX; i < 2; i++) {
-        begin();
-        timing.idle = "conv_fast";
-        timing.idle_from = last;
-        struct result r = timed("[my/ours, my/cudnn_fast]", "{rounds: [12, 12], load: [sustained]}");
-        last = timing.launches;
-        assert_int_equal(row_of(&r, "my/cudnn_fast")->status, i ? ROW_WRONG : ROW_OK);
-        assert_int_equal(row_of(&r, "my/cudnn_fast")->time_count, !i);
-        assert_int_equal(row_of(&r, "my/ours")->time_count, 1);
-        assert_int_equal(isnan(row_of(&r, "my/ours")->times[0].ratio) != 0, i);
-        let_go(&r);
-    }
-}
-
 /* What a whole case needs is nobody's fault; and while one row runs it is given the time of one row, while all do that of the budget. */
 static void blame_and_time_are_whose_they_are(void **state)
 {
@@ -611,7 +594,6 @@ int main(void)
         cmocka_unit_test(modes_share_the_budget),
         cmocka_unit_test(modes_are_those_asked_for),
         cmocka_unit_test(back_to_back_alone_meets_each_set),
-        cmocka_unit_test(a_failed_baseline_leaves_no_ratio),
         cmocka_unit_test(blame_and_time_are_whose_they_are),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

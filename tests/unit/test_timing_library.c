@@ -492,14 +492,31 @@ static int set_up_library(void **state)
     return set_up(state) || !variant_put("cudnn_lib", &one) || !variant_put("cudnn_too", &other) || !variant_put("cudnn_bare", &bare);
 }
 
+/* The baseline of the ratios fails after the timed loop: it has no time, and nobody a ratio to it. */
+static void a_failed_baseline_leaves_no_ratio(void **state)
+{
+    for (int i = 0, last = INT_MAX; i < 2; i++) {
+        begin();
+        timing.idle = "conv_fast";
+        timing.idle_from = last;
+        struct result r = timed("[my/ours, my/cudnn_fast]", "{rounds: [12, 12], load: [sustained]}");
+        last = timing.launches;
+        assert_int_equal(row_of(&r, "my/cudnn_fast")->status, i ? ROW_WRONG : ROW_OK);
+        assert_int_equal(row_of(&r, "my/cudnn_fast")->time_count, !i);
+        assert_int_equal(row_of(&r, "my/ours")->time_count, 1);
+        assert_int_equal(isnan(row_of(&r, "my/ours")->times[0].ratio) != 0, i);
+        let_go(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_plan_is_the_row),       cmocka_unit_test(what_cannot_run_is_passed_over),
-        cmocka_unit_test(a_wrong_plan_is_a_wrong_row),       cmocka_unit_test(what_is_known_is_not_raced_again),
-        cmocka_unit_test(plans_made_ahead_are_raced),        cmocka_unit_test(the_first_plan_is_verified),
-        cmocka_unit_test(a_slice_is_another_convolution),    cmocka_unit_test(modes_and_epilogues_are_asked_for),
-        cmocka_unit_test(a_network_takes_a_plan_a_layer),    cmocka_unit_test(equal_layers_behind_another),
-        cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
+        cmocka_unit_test(a_failed_baseline_leaves_no_ratio), cmocka_unit_test(the_fastest_plan_is_the_row),
+        cmocka_unit_test(what_cannot_run_is_passed_over),    cmocka_unit_test(a_wrong_plan_is_a_wrong_row),
+        cmocka_unit_test(what_is_known_is_not_raced_again),  cmocka_unit_test(plans_made_ahead_are_raced),
+        cmocka_unit_test(the_first_plan_is_verified),        cmocka_unit_test(a_slice_is_another_convolution),
+        cmocka_unit_test(modes_and_epilogues_are_asked_for), cmocka_unit_test(a_network_takes_a_plan_a_layer),
+        cmocka_unit_test(equal_layers_behind_another),       cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
     return cmocka_run_group_tests(tests, set_up_library, tear_down);
 }
