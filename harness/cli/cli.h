@@ -137,8 +137,15 @@ const struct chip *cli_chip(const char *name, const char *option, struct error *
 /* Appends the shipped scenarios, with layers, that a variant (of this op) of the options' folders fits: "notebook (image); smoke (conv)".
  * Returns how many; 0: none. */
 int cli_fits(const struct plan_options *like, const char *variant, const char *op, struct text *t);
-/* Runs a session, prints its progress and results, returns the exit code. */
-enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8, CLI_SHOW_PROGRESS = 16 };
+/* Runs a session, prints its progress and results, returns the exit code. RESUMES: the verb has --resume, which a hint may name. */
+enum cli_show {
+    CLI_SHOW_CASES = 1,
+    CLI_SHOW_PAGES = 2,
+    CLI_SHOW_BEGIN = 4,
+    CLI_SHOW_UNTRIED = 8,
+    CLI_SHOW_PROGRESS = 16,
+    CLI_RESUMES = 32
+};
 /* session_options.predict: by the model of the chip. */
 void cli_predict(const struct run *run, struct row *const *rows, int count, double *ns);
 int cli_session(struct session_options *o, int show);

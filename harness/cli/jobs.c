@@ -241,6 +241,8 @@ static int wait_for(struct job *job, const char *out_dir)
                 out_dir);
     else if (t.lost)
         say_lost(job);
+    if (worst == error_exit_code(ERROR_ENVIRONMENT) && !stopped)
+        cli_say(stderr, "hint: bench jobs wait %s -o %s joins the parts again; no row is stored twice\n", job->id, out_dir);
     if (t.lost && !stopped)
         join_parts(job, out_dir, true, &run, &code, &err);
     int status = stopped ? 130 : finish(job, out_dir, run, !t.lost, worst);

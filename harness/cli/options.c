@@ -47,7 +47,7 @@ void cli_exit_codes(struct text *t)
         "exit codes:\n  0  done (also with skipped and infeasible rows)\n  1  an error in bench or CUDA\n  2  wrong arguments, scenario, "
         "head or database\n  3  bench gate: SLOWER, MISSING, or not promoted\n  4  a row is wrong, unsafe, stateful, impossible, crashed, "
         "hung or does not compile\n  5  the environment: no such device, a missing library, no access to counters\n  6  bench gate: "
-        "UNDECIDED, and the rules ask for a decision\n130  interrupted; stored rows are kept (--resume continues)\n");
+        "UNDECIDED, and the rules ask for a decision\n130  interrupted; stored rows are kept (run, tune: --resume continues)\n");
 }
 
 static void help_options(struct text *t, const struct option *options)

@@ -145,5 +145,5 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.verb = verb->name;
     o.asked_out = out;
     o.revision = revision = asked_revision(&a.plan);
-    return cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
+    return cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES) | CLI_RESUMES);
 }

@@ -285,7 +285,8 @@ static int run_finish(const struct session_options *o, const struct session_resu
     if (writes && !pages_end(&pages, o, &r, err))
         code = cli_fail(err);
     if (result->interrupted)
-        cli_say(stderr, "bench: interrupted; stored rows are kept\nhint: the same command with --resume continues\n");
+        cli_say(stderr, "bench: interrupted; stored rows are kept\n%s",
+                show & CLI_RESUMES ? "hint: the same command with --resume continues\n" : "");
     return code;
 }
 
@@ -465,8 +466,11 @@ int cli_session(struct session_options *o, int show)
     struct screen screen;
     struct session_result result;
     struct error err = {0};
-    if (!run_session(o, show, &screen, &result, &err))
+    if (!run_session(o, show, &screen, &result, &err)) {
+        if ((show & CLI_RESUMES) && result.run_id)
+            error_hint(&err, "%s%sthe same command with --resume keeps the rows stored so far", err.hint, err.hint[0] ? "; " : "");
         return cli_fail(&err);
+    }
     double ended = clock_s();
     int code = run_finish(o, &result, &screen, show, &err);
     fflush(stdout);

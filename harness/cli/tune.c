@@ -103,5 +103,5 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     o.argv = line;
     o.verb = verb->name;
     o.asked_out = out;
-    return cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (every ? CLI_SHOW_CASES : 0));
+    return cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (every ? CLI_SHOW_CASES : 0) | CLI_RESUMES);
 }

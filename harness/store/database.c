@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "store/database.h"
 #include "store/store.h"
+#include <errno.h>
 #include <string.h>
 
 bool store_error(struct store *store, const char *doing, struct error *err)
@@ -9,7 +10,7 @@ bool store_error(struct store *store, const char *doing, struct error *err)
     int code = store->db ? sqlite3_errcode(store->db) & 0xff : SQLITE_NOMEM;
     int os = store->db ? sqlite3_system_errno(store->db) : 0;
     const char *message = store->db ? sqlite3_errmsg(store->db) : "out of memory";
-    switch (code) {
+    switch (code == SQLITE_IOERR && os == ENOSPC ? SQLITE_FULL : code) {
     case SQLITE_NOTADB:
         error_set(err, ERROR_USAGE, "%s: not a database", store->path);
         return error_hint(err, "name another file; `bench run` creates one");
@@ -18,17 +19,16 @@ bool store_error(struct store *store, const char *doing, struct error *err)
         return error_hint(err, "nothing was changed; move it away (`sqlite3 FILE .recover` may save its rows) and run again");
     case SQLITE_FULL:
         error_set(err, ERROR_ENVIRONMENT, "%s: the disk is full, while %s", store->path, doing);
-        return error_hint(err,
-                          "the rows stored before are safe: free some space and run the same command again (`bench run` with --resume)");
+        return error_hint(err, "what was stored before is safe: free some space, then try again");
     case SQLITE_IOERR:
         error_set(err, ERROR_ENVIRONMENT, "%s: the disk failed, while %s: %s", store->path, doing, os ? strerror(os) : message);
-        return error_hint(err,
-                          "the rows stored before are safe: check the disk and run the same command again (`bench run` with --resume)");
+        return error_hint(err, "what was stored before is safe: check the disk, then try again");
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-        error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written, while %s: %s", store->path, doing, os ? strerror(os) : message);
-        return error_hint(err, "file and folder must be writable for a run: select another folder with -o DIR");
+        error_set(err, ERROR_ENVIRONMENT, "%s: cannot be %s, while %s: %s", store->path, store->read_only ? "read" : "written", doing,
+                  os ? strerror(os) : message);
+        return store->read_only ? false : error_hint(err, "file and folder must be writable: select another folder with -o DIR");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         error_set(err, ERROR_ENVIRONMENT, "%s: locked by another program, while %s", store->path, doing);

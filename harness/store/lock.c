@@ -65,7 +65,7 @@ bool lock_take(const char *database, int *fd, struct error *err)
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file < 0) {
         error_set(err, ERROR_ENVIRONMENT, "%s: cannot be created: %s", path, strerror(errno));
-        error_hint(err, "the folder must be writable for a run: select another with -o DIR");
+        error_hint(err, "the folder must be writable: select another with -o DIR");
         goto done;
     }
     int refused = grab(file);

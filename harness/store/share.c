@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "store/seal.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,14 +52,16 @@ bool store_share(const char *from, int64_t run, char **data, size_t *bytes, stru
     struct store *store = NULL;
     *data = NULL;
     if (!mkdtemp(dir)) {
-        error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made", dir);
-        return *data != NULL;
+        error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made: %s", dir, strerror(errno));
+        return error_hint(err, "TMPDIR=FOLDER selects another folder");
     }
     path = file_join(dir, "run.db");
     bool ok = store_open(path, false, &store, err) && store_merge_run(store, from, run, err) && forget(store, err);
     store_close(store);
     if (ok)
         *data = file_read(path, STORE_SHARE_MAX_BYTES, bytes, err);
+    else if (err->kind == ERROR_ENVIRONMENT)
+        error_hint(err, "TMPDIR=FOLDER selects another folder");
     file_remove_flat(dir);
     return *data != NULL;
 }

@@ -366,7 +366,7 @@ static void full_disk_loses_nothing(void **state)
             fine = store_put(store, f.run.id, f.rows[0], &err);
             stored += fine;
         }
-        child_expects(!fine && err.kind == ERROR_ENVIRONMENT && strstr(err.text, "disk") && strstr(err.hint, "--resume"));
+        child_expects(!fine && err.kind == ERROR_ENVIRONMENT && strstr(err.text, "disk") && strstr(err.hint, "stored before is safe"));
         child_expects(store_rows(store, f.run.id, &rows, &err) == stored && stored > 3);
         _exit(0);
     }
