@@ -96,6 +96,7 @@ struct cold { /* the rarely used part of an instruction */
     uint32_t block;   /* flow id */
     uint32_t wanted;  /* loads: slot of the predicate of the lanes that use the value; 0: all may */
     bool unwanted;    /* loads: `wanted` is negated */
+    bool takes;       /* an atomic, not on shared memory, whose result is used: a block may take work by it */
     uint16_t origin;  /* of its address: 1 + index into program.origins; 0: unknown */
     int file, line;
 };

@@ -41,3 +41,24 @@ extern "C" __global__ void counted(const float *in, float *out, int n)
 }
 extern "C" __global__ void contended(const float *in, int *out, int n) { atomicAdd(out + threadIdx.x / 8, 1); }
 extern "C" __global__ void float_sum(const float *in, float *out, int n) { atomicAdd(out, in[blockIdx.x * 32 + threadIdx.x]); }
+/* Warps take n tiles from a counter, until there is none. */
+extern "C" __global__ void tickets(const float *in, int *out, int n)
+{
+    for (;;) {
+        int tile = threadIdx.x == 0 ? atomicAdd(out, 1) : 0;
+        tile = __shfl_sync(~0u, tile, 0);
+        if (tile >= n)
+            return;
+        if (threadIdx.x == 0)
+            out[1 + tile] = 2 * tile;
+    }
+}
+/* The same counter in shared memory: other blocks do not take from it. */
+extern "C" __global__ void own_tickets(const float *in, int *out, int n)
+{
+    __shared__ int next;
+    if (threadIdx.x == 0)
+        next = 0;
+    __syncwarp();
+    out[threadIdx.x] = atomicAdd(&next, 1);
+}

@@ -218,6 +218,29 @@ static void contention(void **state)
     emu_test_close(&t);
 }
 
+/* Three blocks of a warp take 20 tiles: 20 results are a tile, and each block learns once that there is none. A sum that nobody reads, a
+ * counter in shared memory and the blocks of a cooperative launch, which run in turns, take no work from each other. */
+static void results_of_atomics(void **state)
+{
+    static const struct {
+        const char *kernel;
+        bool cooperative;
+        int results;
+    } table[] = {{"tickets", false, 20 + 3}, {"tickets", true, 0}, {"contended", false, 0}, {"own_tickets", false, 0}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct emu_test t;
+        uint64_t out;
+        int zero[32] = {0};
+        start(&t, table[i].kernel, 20, &out);
+        assert_true(emu_device.write(&t.dev, out, zero, sizeof zero, &t.err));
+        t.launch.grid[0] = strcmp(table[i].kernel, "tickets") ? 1 : 3;
+        t.launch.cooperative = table[i].cooperative;
+        emu_test_run(&t);
+        expect(&t, "emu.atomic_results", 0, table[i].results);
+        emu_test_close(&t);
+    }
+}
+
 /* Float atomics give the same bits for any number of threads: block order. */
 static void float_atomics(void **state)
 {
@@ -408,13 +431,22 @@ static void async_words(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),        cmocka_unit_test(machine_instructions),
-                                       cmocka_unit_test(discards),       cmocka_unit_test(clocks),
-                                       cmocka_unit_test(shifts),         cmocka_unit_test(vectors),
-                                       cmocka_unit_test(bank_conflicts), cmocka_unit_test(wide_conflicts),
-                                       cmocka_unit_test(wide_pairs),     cmocka_unit_test(local_memory),
-                                       cmocka_unit_test(flop),           cmocka_unit_test(contention),
-                                       cmocka_unit_test(float_atomics),  cmocka_unit_test(instructions_make_lines),
-                                       cmocka_unit_test(damaged_maps),   cmocka_unit_test(async_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),
+                                       cmocka_unit_test(machine_instructions),
+                                       cmocka_unit_test(discards),
+                                       cmocka_unit_test(clocks),
+                                       cmocka_unit_test(shifts),
+                                       cmocka_unit_test(vectors),
+                                       cmocka_unit_test(bank_conflicts),
+                                       cmocka_unit_test(wide_conflicts),
+                                       cmocka_unit_test(wide_pairs),
+                                       cmocka_unit_test(local_memory),
+                                       cmocka_unit_test(flop),
+                                       cmocka_unit_test(contention),
+                                       cmocka_unit_test(float_atomics),
+                                       cmocka_unit_test(results_of_atomics),
+                                       cmocka_unit_test(instructions_make_lines),
+                                       cmocka_unit_test(damaged_maps),
+                                       cmocka_unit_test(async_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* The judge on rows of emu (harness/report/view/verdict): its findings follow from a predicted time, which has an error. */
 #include "store/family.h"
 #include "measured_rows.h"
+#include "report/form/document.h"
+#include "report/page/why.h"
 #include "report/view/predict.h"
 #include "report/view/verdict.h"
 #include <setjmp.h>
@@ -90,7 +92,28 @@ static void without_a_time_nothing_leads(void **state)
     assert_true(v->verdicts.count > 0);
     assert_string_equal(verdict_word(v), "");
     assert_string_equal(text_get(&words), "perhaps small_grid");
+    struct document page = {0};
+    struct block *list = document_list(&page, DETAIL_ALWAYS);
+    why_verdict(list, &c, v);
+    assert_true(list->item_count > 0 && !strncmp(list->items[0].text, "perhaps small_grid: ", 20));
+    document_free(&page);
     judged_free(&c, &j, &f);
+}
+
+/* Blocks that may take work from a counter: the model has no time for the counter, nor for what each block takes. */
+static void work_from_a_counter_has_no_time(void **state)
+{
+    for (int results = 0; results <= 1; results++) {
+        struct fixture f = {0};
+        struct judge j;
+        fixture_run(&f.run, "edsr", "emu:GH100", "emu");
+        emu_row(&f, 2000, 9e3);
+        emu(f.rows[0], "atomic_results", 132 * results);
+        struct case_view c = judged(&f, &j);
+        assert_int_equal(c.views[0].predicted.ns > 0, !results);
+        assert_int_equal(strstr(c.views[0].predicted.why, "take work from a counter") != NULL, results);
+        judged_free(&c, &j, &f);
+    }
 }
 
 /* Where schedulers seldom issue and emu knows of no wait, a warp waits for something that emu does not know. That precedes SMs that are
@@ -125,6 +148,7 @@ int main(void)
         cmocka_unit_test(the_error_of_a_time_decides_nothing),
         cmocka_unit_test(without_a_time_nothing_leads),
         cmocka_unit_test(waits_that_are_not_known),
+        cmocka_unit_test(work_from_a_counter_has_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

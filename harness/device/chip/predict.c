@@ -76,6 +76,11 @@ static double tensor_rate(const struct chip *chip, int math)
 
 static bool outside(const struct chip_model *m, const struct predict_counts *c, struct prediction *out)
 {
+    if (c->takes) {
+        snprintf(out->why, sizeof out->why,
+                 "its blocks may take work from a counter (they use results of atomics), which the model does not know");
+        return true;
+    }
     for (int i = 0; i < PREDICT_KIND_COUNT; i++)
         if (c->kind[i] > (m->seen[i] * 1.25 + 0.01) * c->instructions) {
             snprintf(out->why, sizeof out->why,

@@ -87,6 +87,7 @@ struct predict_counts {
     double unequal_sm, unequal_place, unequal_blocks, unequal_busy; /* of unequal blocks: device/chip/dispatch */
     double kept_bytes; /* of read_bytes: the launch before wrote them, and L2 still holds them */
     bool groups;       /* warp-group matrix instructions */
+    bool takes;        /* its blocks may take work from a counter, one after the other */
     int math;          /* whose tensor rate applies */
 };
 struct prediction {

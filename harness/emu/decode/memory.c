@@ -372,6 +372,7 @@ static bool decode_atom(struct decode *d, bool red)
     ip->size = (uint8_t)bytes;
     ip->kind = (uint8_t)op;
     ip->aux = (uint16_t)((unsigned)t | (unsigned)space << 8);
+    d->p->cold[ip->index].takes = space != SPACE_SHARED && used;
     d->p->cold[ip->index].origin = decode_origin_of(d, decode_operand(d, k));
     return true;
 }

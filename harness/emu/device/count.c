@@ -119,8 +119,9 @@ static void count_memory(uint64_t *v, const struct ptx_instr *in, enum op op, co
 }
 
 /* What one operation adds, given how often its block ran. */
-static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const struct block_count *blocks, const struct memo *memos)
+static void count_insn(uint64_t *v, const struct launch *l, uint32_t i, const struct block_count *blocks, const struct memo *memos)
 {
+    const struct program *p = l->program;
     const struct insn *ip = &p->code[i];
     const struct cold *c = &p->cold[i];
     uint64_t runs = blocks[c->block].executions, threads = blocks[c->block].threads;
@@ -153,6 +154,7 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
         v[COUNT_divergent_branches] += m && ip->op != OP_bra ? m->events : 0;
     } else if (m && ip->op != OP_bar && c->class != CLASS_LOAD_CONST) { /* the constant cache knows no sectors */
         count_memory(v, c->source, (enum op)ip->op, m);
+        v[COUNT_atomic_results] += c->takes && !l->cooperative ? m->requests : 0;
         if (ip->op == OP_cp_async)
             count_memory(v, c->source, (enum op)ip->op, m + 1);
     }
@@ -207,7 +209,7 @@ void totals_add(struct totals *t, const struct launch *l, const char *path, cons
     }
     for (uint32_t i = 0; i < p->count; i++) {
         uint64_t v[COUNT_COUNT] = {0};
-        count_insn(v, p, i, blocks, memos);
+        count_insn(v, l, i, blocks, memos);
         if (!v[COUNT_warp_instructions])
             continue;
         bool loads = buffers && v[COUNT_global_sectors_ld] + v[COUNT_async_sectors];

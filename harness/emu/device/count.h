@@ -66,6 +66,7 @@
     X(divergent_branches, "instr") \
     X(atomics, "request") \
     X(atomic_contention, "lane") \
+    X(atomic_results, "request") \
     X(barriers, "instr") \
     X(async_copies, "instr") \
     X(async_sectors, "sector") \

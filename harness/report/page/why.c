@@ -22,13 +22,14 @@
 #define LABEL 11
 #define BEYOND 100.0 /* times the ridge */
 
-/* "memory: says  [estimated speed-up up to 1.43x]". */
-static void add_verdict_line(struct block *list, const struct verdict *v, const char *label)
+/* "memory: says  [estimated speed-up up to 1.43x]"; without a predicted time on emu "perhaps memory: ...". */
+static void add_verdict_line(struct block *list, const struct view *of, int i, const char *label)
 {
+    const struct verdict *v = &of->verdicts.items[i];
     SCOPED_TEXT gain = {0};
     bool estimated = verdict_speedup(v, &gain);
-    block_itemf(list, label, NULL, "%s: %s%s%s%s", counter_bottleneck_names[v->rule->bottleneck], v->says, estimated ? "  [" : "",
-                text_get(&gain), estimated ? "]" : "");
+    block_itemf(list, label, NULL, "%s%s: %s%s%s%s", of->verdicts.no_time ? "perhaps " : "", counter_bottleneck_names[v->rule->bottleneck],
+                v->says, estimated ? "  [" : "", text_get(&gain), estimated ? "]" : "");
 }
 
 void why_verdict(struct block *list, const struct case_view *c, const struct view *v)
@@ -47,7 +48,7 @@ void why_verdict(struct block *list, const struct case_view *c, const struct vie
                 : "compiler facts, launch and time show no bottleneck, and the row has no counters (bench why --measure counts it)");
         return;
     }
-    add_verdict_line(list, &all->items[0], "verdict");
+    add_verdict_line(list, v, 0, "verdict");
     block_itemf(list, "try", NULL, "%s", all->items[0].remedy);
 }
 
@@ -69,7 +70,7 @@ void why_predicted(struct block *list, const struct case_view *c, const struct v
 void why_also(struct block *list, const struct view *v)
 {
     for (int i = 1; i < v->verdicts.count && i <= SHOWN_ALSO; i++)
-        add_verdict_line(list, &v->verdicts.items[i], v->verdicts.items[i].close ? "as likely" : "also");
+        add_verdict_line(list, v, i, v->verdicts.items[i].close ? "as likely" : "also");
 }
 
 bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC])

@@ -84,6 +84,7 @@ static struct predict_counts counts_of(const struct view *v, int step)
         .unequal_blocks = emu_of(v, step, "unequal_blocks"),
         .unequal_busy = emu_of(v, step, "unequal_busy") / 100,
         .resident = resident(v, step),
+        .takes = emu_of(v, step, "atomic_results") > 0,
         .groups = view_metric(v, step, METRIC_SASS_GMMA) > 0,
         .math = v->row->math && *v->row->math ? math_parse(v->row->math) : MATH_NONE,
     };
