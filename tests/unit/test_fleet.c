@@ -145,19 +145,29 @@ static double given_seconds(int index) /* as EDSR's cases on an H200 take: 4.6 s
     return 1 + 3.6 * -log(1 - fmod(index * 0.6180339887498949, 1) * 0.995);
 }
 
-/* One row as an H200 gives it. */
-static struct row *row_as(bool timed)
+enum stage { VERIFIED, TIMED, COUNTED, STAGES };
+#define COUNTS 40
+
+/* Each row has counts of its own. */
+static double count_of(int row, int counter)
 {
+    return 1e6 * counter + row + 0.25;
+}
+
+/* One row as an H200 gives it. */
+static struct row *row_as(enum stage stage)
+{
+    const bool timed = stage >= TIMED;
     struct fixture f = {0};
     fixture_h200(&f);
     struct row *row = f.rows[0];
     for (int i = 0; i < row->time_count; i++)
         columns_free(COLUMN_TIME, &row->times[i]);
     row->time_count = 0;
-    for (int i = 0; timed && i < 40; i++) {
+    for (int i = 0; stage >= COUNTED && i < COUNTS; i++) {
         char name[32];
         snprintf(name, sizeof name, "hw.counter_%d", i);
-        row_add_metric(row, -1, 0, name, "", "cupti", 1e6 * i + 0.25);
+        row_add_metric(row, -1, 0, name, "", "cupti", count_of(0, i));
     }
     struct row_time *t = timed ? row_add_time(row) : NULL;
     for (int i = 0; timed && i < 60; i++) {
@@ -184,7 +194,7 @@ static void assert_same(enum column_group group, const void *a, const void *b)
 /* Every field of a row arrives; no part of the bytes alone is a row, nor is read beyond its end. */
 static void rows_pass_as_bytes(void **state)
 {
-    struct row *sent = row_as(true), *got;
+    struct row *sent = row_as(COUNTED), *got;
     SCOPED_TEXT t = {0};
     int index = -1;
     sent->mask_density = -0.0;
@@ -229,27 +239,49 @@ static void send_all(int fd, const char *text, size_t left)
 }
 
 /* The rows of a case, in one message. */
-static void add_rows(struct text *t, struct row *row, int c)
+static void add_rows(struct text *t, struct row *row, int c, enum stage stage)
 {
     SCOPED_TEXT rows = {0};
+    const int counts = row->metric_count - COUNTS;
     SCOPED char *of = text_format("t/c%d", c);
     row_set(&row->case_id, of);
     for (int k = 0; k < ROWS_A_CASE; k++) {
         SCOPED char *id = text_format("%s/v%d", of, k);
         row_set(&row->id, id);
+        for (int i = 0; stage == COUNTED && i < COUNTS; i++)
+            row->metrics[counts + i].value = count_of(c * ROWS_A_CASE + k, i);
         wire_rows_add(&rows, c * ROWS_A_CASE + k, row);
     }
     text_addf(t, "{\"packed\":%zu}\n", rows.len);
     text_add_bytes(t, text_get(&rows), rows.len);
 }
 
-/* All GPUs in one process. A case's rows come in two messages: verified, then timed. */
-static void simulate(int *fds, int count, double speed)
+/* The cases of a GPU whose rows are timed and wait to be counted. */
+struct waiting {
+    int *cases, count;
+};
+
+/* As run/parent/run.c, run_fed: the rows again, with their counts; then their cases are finished. */
+static void send_counts(int fd, struct row *row, struct waiting *w)
 {
+    SCOPED_TEXT t = {0}, finished = {0};
+    for (int i = 0; i < w->count; i++) {
+        add_rows(&t, row, w->cases[i], COUNTED);
+        text_addf(&finished, "%s%d", i ? "," : "", w->cases[i]);
+    }
+    text_addf(&t, "{\"finished\":[%s]}\n", text_get(&finished));
+    send_all(fd, text_get(&t), t.len);
+    w->count = 0;
+}
+
+/* All GPUs in one process. A case's rows come in three messages: verified, timed, and counted, for which up to `late` cases wait. */
+static void simulate(int *fds, int count, double speed, int late)
+{
+    struct waiting *waiting = xcalloc((size_t)count, sizeof *waiting);
     struct pollfd *p = xcalloc((size_t)count, sizeof *p);
     double *due = xcalloc((size_t)count, sizeof *due);
     int *now = xcalloc((size_t)count, sizeof *now), alive = count;
-    struct row *rows[] = {row_as(false), row_as(true)};
+    struct row *rows[STAGES] = {row_as(VERIFIED), row_as(TIMED), row_as(COUNTED)};
     for (int i = 0; i < count; i++) {
         p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
         now[i] = -1;
@@ -262,9 +294,14 @@ static void simulate(int *fds, int count, double speed)
                 continue;
             if (due[i] <= clock_s()) {
                 struct text t = {0};
-                for (int half = 0; half < 2; half++)
-                    add_rows(&t, rows[half], now[i]);
-                text_addf(&t, "{\"finished\":[%d]}\n{\"doing\":\"time %d\"}\n{\"next\":true}\n", now[i], now[i]);
+                for (int stage = VERIFIED; stage < COUNTED; stage++)
+                    add_rows(&t, rows[stage], now[i], stage);
+                send_all(fds[i], text_get(&t), t.len);
+                text_free(&t);
+                *APPEND(waiting[i].cases, waiting[i].count) = now[i];
+                if (waiting[i].count >= late)
+                    send_counts(fds[i], rows[COUNTED], &waiting[i]);
+                text_addf(&t, "{\"doing\":\"time %d\"}\n{\"next\":true}\n", now[i]);
                 send_all(fds[i], text_get(&t), t.len);
                 text_free(&t);
                 now[i] = -1;
@@ -281,6 +318,8 @@ static void simulate(int *fds, int count, double speed)
             line[n > 0 ? n : 0] = 0;
             const char *at = strstr(line, "\"case\":");
             int c = at ? atoi(at + 7) : FEED_END;
+            if (c < 0)
+                send_counts(fds[i], rows[COUNTED], &waiting[i]);
             if (c == FEED_COUNT) {
                 send_all(fds[i], "{\"next\":true}\n", 14);
             } else if (c < 0) {
@@ -382,6 +421,25 @@ static void stored_end(struct session *s, struct fleet *f)
     run_clear(&s->run);
 }
 
+/* Every row of the run is stored as it came last: with its own counts and its time. */
+static void assert_counts_stored(const struct session *s)
+{
+    struct error err = {0};
+    struct row **rows;
+    int count = store_rows(s->store, s->run.id, &rows, &err);
+    for (int i = 0; i < count; i++) {
+        int of, k;
+        assert_int_equal(sscanf(rows[i]->id, "t/c%d/v%d", &of, &k), 2);
+        assert_int_equal(rows[i]->time_count, 1);
+        for (int m = 0; m < COUNTS; m++) {
+            SCOPED char *name = text_format("hw.counter_%d", m);
+            if (row_value(rows[i], -1, name) != count_of(of * ROWS_A_CASE + k, m))
+                fail_msg("%s of %s: %g is stored", name, rows[i]->id, row_value(rows[i], -1, name));
+        }
+    }
+    rows_free(rows, count);
+}
+
 static void a_simulated_fleet_is_served(void **state)
 {
     int count = number("FLEET_GPUS", 12), cases = number("FLEET_CASES", 60), rows = cases * ROWS_A_CASE, fds[1024];
@@ -406,7 +464,7 @@ static void a_simulated_fleet_is_served(void **state)
     if (!simulator) {
         for (int i = 0; i < count; i++)
             close(f.gpus[i].child.fd);
-        simulate(fds, count, speed);
+        simulate(fds, count, speed, number("FLEET_LATE", 4));
     }
     for (int i = 0; i < count; i++)
         close(fds[i]);
@@ -427,6 +485,8 @@ static void a_simulated_fleet_is_served(void **state)
     assert_int_equal(f.queue.left, 0);
     assert_int_equal(s.done, rows);
     assert_int_equal(store_row_count(s.store, s.run.id, &err), rows);
+    if (rows <= 10000)
+        assert_counts_stored(&s);
     print_message(
         "%d GPUs, %d cases of %.1f s, %.0f times faster: %.1f s, the parent %.2f s of CPU = %.1f %% of a core at the given times, "
         "%.0f MB, %.0f MB of it for the plan\n",
