@@ -25,30 +25,30 @@ static bool write_array(const char *dir, const char *op, const struct emulate_te
     return npy_write_as(path, b->dim, b->rank, type, values, err);
 }
 
-static void add_tensor(struct text *t, const char *op, const struct emulate_tensor *b, const char *what, bool drawn)
+static void add_tensor(struct text *t, const char *op, const struct emulate_tensor *b, bool read)
 {
-    text_addf(t, "  %s%s: {shape: [", b->name, what);
+    text_addf(t, "  %s: {shape: [", b->name);
     for (int i = 0; i < b->rank; i++)
         text_addf(t, "%s%lld", i ? ", " : "", (long long)b->dim[i]);
-    text_addf(t, "], dtype: %s, ", dtype_name(b->type));
-    if (drawn)
-        text_addf(t, "data: {npy: %s_%s%s.npy}%s}\n", op, b->name, what, b->symbol ? ", constant: yes" : "");
-    else
-        text_add(t, "written: yes}\n");
+    text_addf(t, "], dtype: %s", dtype_name(b->type));
+    if (read)
+        text_addf(t, ", data: {npy: %s_%s_before.npy}", op, b->name);
+    text_add(t, b->symbol ? ", constant: yes}\n" : !b->written ? "}\n" : read ? ", written: in place}\n" : ", written: yes}\n");
 }
 
+/* An op reads something: a launch that reads nothing changes its first buffer in place. */
 static bool add_tensors(struct text *t, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
 {
+    bool reads = ANY_OF(i, r->tensor_count, r->tensors[i].read);
     text_add(t, "tensors:\n");
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < r->tensor_count; i++) {
             const struct emulate_tensor *b = &r->tensors[i];
-            const char *what = pass == 0 && b->written ? "_before" : "";
-            if (b->type == DTYPE_F64)
-                return error_set(err, ERROR_USAGE, "buffer '%s' is f64, which no op supports: it cannot run on a device yet", b->name);
-            if (pass == 0 ? b->read : b->written)
-                add_tensor(t, op, b, what, pass == 0);
-            if (pass == 0 && b->read && !write_array(dir, op, b, what, b->type, b->before, err))
+            bool read = b->read || (!reads && i == 0);
+            if (read != (pass == 0) || (!read && !b->written))
+                continue;
+            add_tensor(t, op, b, read);
+            if (read && !write_array(dir, op, b, "_before", b->type, b->before, err))
                 return false;
         }
     return true;
@@ -65,8 +65,8 @@ static bool add_reference(struct text *t, const char *dir, const char *op, const
         text_addf(t, "%s%s: %s_%s_expected.npy, %s_bound: %s_%s_allowed.npy", any ? ", " : "reference: {npy: {", b->name, op, b->name,
                   b->name, op, b->name);
         any = true;
-        if (!write_array(dir, op, b, "_expected", DTYPE_F32, b->expected, err) ||
-            !write_array(dir, op, b, "_allowed", DTYPE_F32, b->allowed, err))
+        if (!write_array(dir, op, b, "_expected", DTYPE_F64, b->expected, err) ||
+            !write_array(dir, op, b, "_allowed", DTYPE_F64, b->allowed, err))
             return false;
     }
     text_add(t, "}}\n");
@@ -94,6 +94,28 @@ static void add_three(struct text *t, const char *key, const uint32_t v[3])
     text_addf(t, "    %s: %u, %u, %u\n", key, v[0], v[1], v[2]);
 }
 
+static void add_list(struct text *t, const char *key, int count, const uint64_t *v, uint64_t unit)
+{
+    text_addf(t, ", %s: [", key);
+    for (int i = 0; i < count; i++)
+        text_addf(t, "%s%llu", i ? ", " : "", (unsigned long long)(v[i] / unit));
+    text_add(t, "]");
+}
+
+static void add_maps(struct text *t, const struct emulate_result *r)
+{
+    for (int i = 0; i < r->map_count; i++) {
+        const struct tensor_map *m = &r->maps[i];
+        const uint64_t box[5] = {m->box[0], m->box[1], m->box[2], m->box[3], m->box[4]};
+        text_addf(t, "%s  map_%d: {of: %s", i ? "" : "tensor_maps:\n", i, r->tensors[m->buffer.index].name);
+        add_list(t, "dims", m->rank, m->dim, 1);
+        add_list(t, "box", m->rank, box, 1);
+        if (m->rank > 1)
+            add_list(t, "strides", m->rank - 1, m->stride_bytes + 1, dtype_bytes(m->dtype));
+        text_addf(t, ", swizzle: %d}\n", m->swizzle);
+    }
+}
+
 static bool write_head(const char *dir, const char *op, const struct emulate_launch_of *of, const struct emulate_result *r,
                        struct error *err)
 {
@@ -113,10 +135,8 @@ static bool write_head(const char *dir, const char *op, const struct emulate_lau
             text_addf(&t, "%s  - symbol: %s = %s\n", prepared ? "" : "prepare:\n", r->tensors[i].name, r->tensors[i].name);
             prepared = true;
         }
+    add_maps(&t, r);
     text_add(&t, "steps:\n");
-    for (int i = 0; i < r->tensor_count; i++)
-        if (r->tensors[i].read && r->tensors[i].written)
-            text_addf(&t, "  - copy: %s = %s_before\n", r->tensors[i].name, r->tensors[i].name);
     text_addf(&t, "  - kernel: %s\n", r->kernel);
     add_three(&t, "grid", r->launch.grid);
     add_three(&t, "block", r->launch.block);
@@ -137,9 +157,9 @@ bool emulate_device_add(struct emulate_launch_of *of, const struct emulate_resul
         *c = *c == ' ' || *c == '=' ? '_' : *c;
     text_addf(&of->layers, "  %s: {op: %s, dtype: f32}\n", layer, op);
     text_addf(&of->variants, "  - launch/%s\n", op + strlen("launch_"));
-    if (!*r->arguments)
-        error_set(err, ERROR_USAGE, "an argument is a structure or a tensor map: such a launch cannot run on a device yet");
-    return *r->arguments && write_op(of->dir, op, of, r, err) && write_head(of->dir, op, of, r, err);
+    if (!r->arguments)
+        error_set(err, ERROR_USAGE, "an argument is infinite or NaN: such a launch cannot run on a device yet");
+    return r->arguments && write_op(of->dir, op, of, r, err) && write_head(of->dir, op, of, r, err);
 }
 
 int emulate_device_run(struct emulate_launch_of *of, const char *device, const char *out, const char *line)

@@ -83,7 +83,7 @@ static void hold(struct emulation *e, const struct buffer_wanted *b, const void 
 static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
 {
     struct emulate_tensor *k = APPEND(e->out->tensors, e->out->tensor_count);
-    size_t bytes = dtype_size(b->type, (size_t)b->count), floats = (size_t)b->count * sizeof(float);
+    size_t bytes = dtype_size(b->type, (size_t)b->count), doubles = (size_t)b->count * sizeof(double);
     *k = (struct emulate_tensor){.type = b->type, .count = b->count, .rank = b->rank ? b->rank : 1, .symbol = !b->node};
     snprintf(k->name, sizeof k->name, "%s", b->name);
     memcpy(k->dim, b->dim, sizeof k->dim);
@@ -91,16 +91,13 @@ static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, cons
     k->read = !b->node || !b->none || b->unwritten; /* what the launch leaves alone begins as 0 elsewhere, too */
     k->written = b->node && (b->none || node_get(b->node, "expect") || memcmp(got, b->initial, bytes));
     k->before = memcpy(xmalloc(bytes), b->initial ? b->initial : got, bytes);
-    k->expected = xmalloc(floats);
-    k->allowed = xmalloc(floats);
-    SCOPED double *values = xmalloc((size_t)b->count * sizeof *values);
-    for (int64_t i = 0; i < b->count; i++) {
-        values[i] = t->of.value ? t->of.value[i] : dtype_get(b->type, got, (size_t)i);
-        k->expected[i] = (float)values[i];
-    }
-    struct relative r = relative_to(t, values, b->count);
+    k->expected = xmalloc(doubles);
+    k->allowed = xmalloc(doubles);
     for (int64_t i = 0; i < b->count; i++)
-        k->allowed[i] = (float)(tolerance * relative_size(&r, i, values[i]));
+        k->expected[i] = t->of.value ? t->of.value[i] : dtype_get(b->type, got, (size_t)i);
+    struct relative r = relative_to(t, k->expected, b->count);
+    for (int64_t i = 0; i < b->count; i++)
+        k->allowed[i] = tolerance * relative_size(&r, i, k->expected[i]);
 }
 
 /* ---- the reference kernel: read buffers are f32 of what they held before the launch, expected ones and their magnitudes f64 ---- */

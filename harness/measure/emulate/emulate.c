@@ -267,27 +267,49 @@ static void name_device(struct emulation *e)
     snprintf(e->out->device, sizeof e->out->device, "%s%s%s", e->dev.about, other ? " · PTX for " : "", other ? target : "");
 }
 
-/* The launch, and its arguments as a head writes them: "" when one has no such form. */
+/* A structure as a head lists it: an argument for each 8 bytes, a buffer or a whole number. */
+static void add_structure(const struct emulation *e, const struct arg_struct *s, struct text *t)
+{
+    for (size_t at = 0; at < s->bytes.len; at += 8) {
+        int64_t word = 0;
+        const struct arg_pointer *p = FIRST_IN(s->pointers, i, s->pointer_count, s->pointers[i].at == at);
+        memcpy(&word, s->bytes.data + at, s->bytes.len - at < 8 ? s->bytes.len - at : 8);
+        text_add(t, at ? ", " : "");
+        if (p)
+            text_add(t, e->buffers[p->buffer.index].name);
+        else
+            text_addf(t, "%lld", (long long)word);
+    }
+}
+
+/* The launch, and its arguments as a head writes them. */
 static void note_launch(struct emulation *e)
 {
-    SCOPED_TEXT t = {0};
-    const struct step *step = &e->kernel.program.steps[0];
+    struct text t = {0};
+    const struct program *p = &e->kernel.program;
+    const struct step *step = &p->steps[0];
     bool plain = true;
     e->out->launch = *step;
     snprintf(e->out->kernel, sizeof e->out->kernel, "%s", step->name);
     for (int i = 0; i < step->arg_count; i++) {
         const struct arg *a = &step->args[i];
-        plain &= a->kind == ARG_BUFFER || a->kind == ARG_INT || (a->kind == ARG_REAL && isfinite(a->d));
+        plain &= a->kind != ARG_REAL || isfinite(a->d);
         text_add(&t, i ? ", " : "");
         if (a->kind == ARG_BUFFER)
             text_add(&t, a->name);
+        else if (a->kind == ARG_TENSOR_MAP)
+            text_addf(&t, "map_%d", a->map);
+        else if (a->kind == ARG_STRUCT)
+            add_structure(e, &p->structures[a->structure], &t);
         else if (a->kind == ARG_INT)
             text_addf(&t, "%lld", (long long)a->i);
         else
             text_addf(&t, a->d == floor(a->d) && fabs(a->d) < 1e15 ? "%.1f" : "%.17g", a->d);
     }
-    if (plain && t.len < sizeof e->out->arguments)
-        snprintf(e->out->arguments, sizeof e->out->arguments, "%s", text_get(&t));
+    for (int i = 0; i < p->tensor_map_count; i++)
+        *APPEND(e->out->maps, e->out->map_count) = p->tensor_maps[i];
+    e->out->arguments = plain ? text_take(&t) : NULL;
+    text_free(&t);
 }
 
 bool emulate(const struct emulate_request *request, struct emulate_result *out, struct error *err)
@@ -338,6 +360,6 @@ void emulate_free(struct emulate_result *r)
     free(r->expectations);
     for (int i = 0; i < r->tensor_count; i++)
         FREE_ALL(r->tensors[i].before, r->tensors[i].expected, r->tensors[i].allowed);
-    FREE_ALL(r->tensors, r->lines, r->reports, r->notes);
+    FREE_ALL(r->tensors, r->lines, r->reports, r->notes, r->arguments, r->maps);
     *r = (struct emulate_result){0};
 }

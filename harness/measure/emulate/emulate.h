@@ -58,8 +58,9 @@ struct emulate_tensor { /* a buffer or symbol, of a request that keeps them */
     int64_t count, dim[8];
     int rank;
     bool read, written, symbol;
-    void *before;              /* what it held before the launch */
-    float *expected, *allowed; /* of a written one: what is right, and how far off it may be; what emu computed where nothing is expected */
+    void *before; /* what it held before the launch */
+    double *expected,
+        *allowed; /* of a written one: what is right, and how far off it may be; what emu computed where nothing is expected */
 };
 struct emulate_facts { /* of the machine code; known: false without any */
     bool known;
@@ -83,7 +84,9 @@ struct emulate_result {
     int expectation_count;
     struct emulate_tensor *tensors;
     int tensor_count;
-    char arguments[1024];       /* "x, y, 1024, 2.5"; "" when one is a structure or a tensor map */
+    char *arguments;         /* as a head has them: "x, y, 1024, 2.5"; NULL when one is infinite or NaN */
+    struct tensor_map *maps; /* "map_0" ... of the arguments; buffer.index: into tensors */
+    int map_count;
     struct emulate_facts facts; /* the caller's, who has the machine code */
     bool finished;              /* false: trap, assert, deadlock, time limit ...: `why` */
     char why[512];
