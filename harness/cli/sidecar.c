@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "device/device.h"
 #include "device/ptx/query.h"
+#include "kernel/new/new.h"
 #include "op/op.h"
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
             text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ",
                       biased ? "" : ", relu", biased ? "; add relu if it applies it" : "");
         text_addf(t, "steps:\n  - kernel: %s\n    grid: ceil(%s, %d)   # one thread per output; change it to the grid of my kernel\n",
-                  kernel, op->elements ? op->elements : "n * k * p * q", block ? block : 256);
+                  kernel, variant_new_threads(op, false), block ? block : 256);
         text_addf(t, "    block: %d   # %s\n    # smem: 24576   # dynamic shared memory, bytes (Triton: metadata.shared)\n",
                   block ? block : 256, block ? "from the entry" : "not in the entry");
         add_args(t, names, params, parameters);

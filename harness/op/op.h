@@ -103,6 +103,7 @@ struct op {
     const char *trial;                      /* the layers of `bench try`, in a scenario's YAML: `layers:`, or keys beside it */
     const char *crop;                       /* a map: sizes to which `bench try` cuts these layers on emu; NULL: those of images */
     const char *elements;                   /* element count of the first written tensor, as an expression */
+    const char *read;                       /* the same of the input with the most axes; NULL: none, or an op of images */
     const char *company[3];                 /* further variants that `bench try` runs: for a network, those of its layers */
     const char *masks;                      /* values of the axis `mask` for a variant that works on marked pixels; NULL: it takes none */
     bool passes_changes;                    /* can be a layer of a sequence: changes of its input determine changes of its output */

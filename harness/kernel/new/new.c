@@ -252,11 +252,18 @@ static void add_symbols(const struct guess *g, struct text *t)
     text_add(t, "), a parameter, or an expression under `let:`");
 }
 
+const char *variant_new_threads(const struct op *op, bool adds)
+{
+    const bool own_outputs = is_symbol(op, "p") && is_symbol(op, "k");
+    if (adds && (op->read || !op->elements))
+        return op->read ? op->read : "n * c * h * w";
+    return op->elements ? op->elements : own_outputs ? "n * k * p * q" : "n * c * h * w";
+}
+
 static void new_add_step(const struct guess *g, struct text *t)
 {
-    const char *elements = g->op->elements                                  ? g->op->elements
-                           : is_symbol(g->op, "p") && is_symbol(g->op, "k") ? "n * k * p * q"
-                                                                            : "n * c * h * w";
+    const bool adds = ANY_OF(i, g->s.count, g->s.params[i].added_to && g->args[i]);
+    const char *elements = variant_new_threads(g->op, adds);
     bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
     text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
               numeric ? ", from __launch_bounds__" : "; change it to the block size of my kernel");
@@ -266,8 +273,8 @@ static void new_add_step(const struct guess *g, struct text *t)
             text_addf(t, "  - fill: %s = 0   # my kernel adds into it with atomics\n", g->args[i]);
     text_add(t, "  - kernel: ");
     add_kernel_name(g, t);
-    text_addf(t, "\n    grid: ceil(%s, threads)   # one thread per output; change it to the grid of my kernel\n    block: threads\n",
-              elements);
+    text_addf(t, "\n    grid: ceil(%s, threads)   # one thread per %s; change it to the grid of my kernel\n    block: threads\n", elements,
+              adds ? "input, since it adds with atomics" : "output");
     if (g->s.axes > 1)
         text_addf(t, "    # my kernel uses %s axes of its grid or block: write both as lists, %s\n", g->s.axes == 2 ? "two" : "three",
                   g->s.axes == 2 ? "`block: [32, 8]`" : "`block: [32, 4, 2]`");
@@ -431,13 +438,14 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
     for (int i = 0; i < s.count; i++)
         if (s.params[i].pointer)
             add_tensor(&t, &s.params[i], sizes.len ? text_get(&sizes) : "1", usual_element(&s));
-    text_addf(
-        &t,
-        "dtype: %s   # or a list: [f32, f16, bf16]\nflop: %s   # total operations\nterms: 1   # number of summed terms of a result; 0: the "
-        "op only moves values\nexact: %s   # yes: with small integers every right kernel gives the same bits\nreference: {kernel: "
-        "%s_reference, threads: %s, args: [%s]}\ntrial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
-        usual_element(&s), product.len ? text_get(&product) : "1", dtype_is_whole(dtype_parse(usual_element(&s))) ? "yes" : "no", op,
-        product.len ? text_get(&product) : "1", text_get(&args));
+    text_addf(&t,
+              "dtype: %s   # or a list: [f32, f16, bf16]\nflop: %s   # total operations\nterms: %s   # number of summed terms of a result; "
+              "0: the "
+              "op only moves values\nexact: %s   # yes: with small integers every right kernel gives the same bits\nreference: {kernel: "
+              "%s_reference, threads: %s, args: [%s]}\ntrial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
+              usual_element(&s), product.len ? text_get(&product) : "1",
+              product.len && ANY_OF(i, s.count, s.params[i].added_to) ? text_get(&product) : "1",
+              dtype_is_whole(dtype_parse(usual_element(&s))) ? "yes" : "no", op, product.len ? text_get(&product) : "1", text_get(&args));
     text_free(&sizes);
     text_free(&product);
     text_free(&args);

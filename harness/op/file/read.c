@@ -466,18 +466,21 @@ static bool read_exact(struct op_file *f, struct error *err)
     return !n || !is_condition(n) || (f->exact_if = op_file_expr(f, n, err)) != NULL;
 }
 
-static char *elements_of(const struct op_file *f)
+/* Element count of the first tensor that is written, or of the one with the most axes that is only read. NULL: there is none. */
+static char *elements_of(const struct op_file *f, bool written)
 {
     struct text t = {0};
-    int i = 0;
-    while (!f->tensors[i].role.output)
-        i++;
-    for (int k = 0; k < f->tensors[i].rank; k++) {
+    int i = -1;
+    for (int k = 0; k < f->tensor_count; k++)
+        if (f->tensors[k].role.output == written && !f->tensors[k].role.contents &&
+            (i < 0 || (!written && f->tensors[k].rank > f->tensors[i].rank)))
+            i = k;
+    for (int k = 0; i >= 0 && k < f->tensors[i].rank; k++) {
         const char *size = expr_text(f->tensors[i].shape[k]);
         bool plain = !strpbrk(size, " +-/%");
         text_addf(&t, "%s%s%s%s", k ? " * " : "", plain ? "" : "(", size, plain ? "" : ")");
     }
-    return text_take(&t);
+    return i < 0 ? NULL : text_take(&t);
 }
 
 static void free_exprs(struct expr **list, int count)
@@ -508,8 +511,8 @@ static void op_file_free(struct op_file *f)
     for (const struct op_field *field = f->op.fields; field && field->name; field++)
         free((void *)(uintptr_t)field->words);
     pointers_free(f->args, f->arg_count);
-    FREE_ALL(f->op.name, f->op.fields, f->op.symbols, f->op.roles, f->op.trial, f->op.crop, f->op.elements, f->let_names, f->let_offsets,
-             f->need_says, f->source, f->function, f->symbol_names, f->path, f->hash);
+    FREE_ALL(f->op.name, f->op.fields, f->op.symbols, f->op.roles, f->op.trial, f->op.crop, f->op.elements, f->op.read, f->let_names,
+             f->let_offsets, f->need_says, f->source, f->function, f->symbol_names, f->path, f->hash);
     free_exprs(f->lets, f->let_count + 1);
     free_exprs(f->needs, f->need_count);
     expr_free(f->flop);
@@ -549,7 +552,8 @@ struct op_file *op_file_read(const char *path, struct error *err)
         read_trial(f, err);
     if (ok) {
         f->hash = xcalloc(HASH_TEXT, 1);
-        f->op.elements = op_file_is_image(f) ? NULL : elements_of(f);
+        f->op.elements = op_file_is_image(f) ? NULL : elements_of(f, true);
+        f->op.read = op_file_is_image(f) ? NULL : elements_of(f, false);
         return f;
     }
     op_file_free(f);
