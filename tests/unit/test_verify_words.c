@@ -406,6 +406,49 @@ static void tiles_are_small(void **state)
         }
 }
 
+/* The next numbers of a type have the next bit patterns: their distance is one unit in the last place, whatever the type. A value that is
+ * so near says by how much it misses, and what it was compared with; one that is far off does not. */
+static void near_misses_are_counted(void **state)
+{
+    static const struct {
+        enum dtype type;
+        int part, units;
+        const char *says;
+    } table[] = {{DTYPE_BF16, DATA_PART_EXACT, 3, "; off by 3 ulp of bf16, on small integers"},
+                 {DTYPE_F16, DATA_PART_EXACT, 1, "; off by 1 ulp of f16, on small integers"},
+                 {DTYPE_F32, DATA_PART_EXACT, 7, "; off by 7 ulp of f32, on small integers"},
+                 {DTYPE_F16, DATA_PART_EXACT, 17, NULL},
+                 {DTYPE_F16, DATA_PART_PRECISION, 9, "ulp of f16, "},
+                 {DTYPE_F16, DATA_PART_PRECISION, 300, NULL}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct bench *b = start(small(table[i].type, LAYOUT_NHWC), table[i].part);
+        size_t at = 0, count = b->d.at[SLOT_OUTPUT].elements;
+        int narrow = dtype_bytes(table[i].type) == 2, exponent, after;
+        for (bool inside = false; !inside; at++) { /* a number with so many more of its binade above it */
+            assert_true(at < count);
+            double want = b->d.at[SLOT_OUTPUT].reference[at], rounding = dtype_unit_roundoff(table[i].type);
+            frexp(want, &exponent);
+            frexp(want + (table[i].units + 1) * ldexp(rounding, exponent), &after);
+            inside = want > 0.25 && after == exponent;
+        }
+        size_t stored = tensor_index(&b->o, --at);
+        if (narrow)
+            ((uint16_t *)b->storage)[stored] = (uint16_t)(((uint16_t *)b->storage)[stored] + table[i].units);
+        else
+            ((uint32_t *)b->storage)[stored] += (uint32_t)table[i].units;
+        look(b);
+        assert_int_equal(b->v.wrong, 1);
+        if (!strstr(b->v.text, table[i].says ? table[i].says : "off by") == (table[i].says != NULL))
+            fail_msg("%zu: %s", i, b->v.text);
+        double times = b->v.worst_error / b->v.worst_bound, off = table[i].units;
+        const char *says = strstr(b->v.text, "off by "); /* the reference is between two numbers of the type */
+        SCOPED char *over = text_format("ulp of f16, %.2g times the tolerance", times);
+        assert_true(!says || (sscanf(says, "off by %lf ulp", &off) == 1 && fabs(off - table[i].units) <= 0.5));
+        assert_true(table[i].part == DATA_PART_EXACT || !table[i].says || (times > 1 && strstr(b->v.text, over)));
+        stop(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(guesses_need_nearly_all),  cmocka_unit_test(one_that_is_no_zero),
@@ -415,6 +458,7 @@ int main(void)
                                        cmocka_unit_test(nothing_compared),         cmocka_unit_test(inactive_outputs_have_a_value),
                                        cmocka_unit_test(rings_of_channels),        cmocka_unit_test(what_is_swapped_is_not_shifted),
                                        cmocka_unit_test(values_have_no_border),    cmocka_unit_test(orders_of_channels),
-                                       cmocka_unit_test(the_last_byte_is_written), cmocka_unit_test(tiles_are_small)};
+                                       cmocka_unit_test(the_last_byte_is_written), cmocka_unit_test(tiles_are_small),
+                                       cmocka_unit_test(near_misses_are_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,6 +248,17 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, boo
     return ok;
 }
 
+/* Of a wrong result of cuDNN: the plan in use, since others of its plans may be right. */
+static void name_plan(const struct rig *rig, struct verdict *verdict)
+{
+    const int step = rig_library_step(rig, 0);
+    const size_t at = strlen(verdict->text);
+    if (verdict->ok || step < 0 || rig_library_step(rig, 1) >= 0) /* of a chain each layer has one */
+        return;
+    const struct cudnn_plan_facts *f = rig_plan_facts(rig, step, rig_plan_used(rig, step));
+    snprintf(verdict->text + at, sizeof verdict->text - at, "; cuDNN's plan: %s, mode %c rank %d", f->text, f->mode, f->rank);
+}
+
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
                struct error *err)
 {
@@ -261,6 +272,7 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
             if (p->tensors[i].written && (p->tensors[i].layout == LAYOUT_BITS) == (bool)masks &&
                 !check_output(rig, i, data, known, verdict, dump_dir, err))
                 return false;
+    name_plan(rig, verdict);
     rig->right[rig->set] = verdict->ok && data->card ? rig->output_sum : 0;
     return rig_check_memory(rig, unsafe, err);
 }

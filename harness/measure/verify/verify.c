@@ -205,6 +205,26 @@ static void add_got_and_want(struct text *t, double got, double want)
     text_addf(t, " = %s, want %s", a, b);
 }
 
+#define NEAR_ULP 16 /* in units of the last place of the output's type: so small an error is a matter of rounding */
+
+/* "; off by 3 ulp of bf16, 1.4 times the tolerance": of a worst element that is nearly right. */
+static void add_near(const struct verify_look *look, const struct candidate *worst, struct text *t)
+{
+    const enum dtype type = look->t.dtype;
+    if (worst->poison || !isfinite(worst->error) || !isfinite(worst->want) || dtype_is_whole(type) || !verify_in_range(look, worst->got))
+        return;
+    int exponent;
+    double least = 2 * dtype_underflow(type), ulp = frexp(worst->want, &exponent) == 0 ? least : ldexp(dtype_unit_roundoff(type), exponent),
+           off = worst->error / fmax(ulp, least);
+    if (off > NEAR_ULP)
+        return;
+    text_addf(t, "; off by %.2g ulp of %s", off, dtype_name(type));
+    if (worst->tolerance > 0)
+        text_addf(t, ", %.2g times the tolerance", worst->ratio);
+    else if (look->data->exact)
+        text_add(t, ", on small integers, with which every right kernel gives the same bits");
+}
+
 static void describe_wrong(const struct verify_look *look, const struct candidate *worst, const struct verdict *v, struct text *t)
 {
     add_place(t, &look->t, v->worst_at);
@@ -225,6 +245,8 @@ static void describe_wrong(const struct verify_look *look, const struct candidat
     text_addf(t, " elements%s%s", v->pattern[0] ? ", " : "", v->pattern);
     if (look->odd)
         verify_describe_odd(look, t);
+    else
+        add_near(look, worst, t);
 }
 
 const char *verify_stored_as(const struct program *p, const struct verdict *v)
