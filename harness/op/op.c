@@ -4,6 +4,7 @@
 #include "op/op_file.h"
 #include "op/shape.h"
 #include "op/sides.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -263,6 +264,23 @@ int64_t work_terms(const struct work *work)
     if (op->image && op->image->terms)
         return work_int(work, op->image->terms, &terms, NULL) ? terms : 0;
     return op->has_filter ? work->c / work->groups * work_filter_taps(work) : 0;
+}
+
+#define PRODUCT_TERMS 8 /* the least depth of a tensor instruction */
+
+bool work_multiplies(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    double results = 0;
+    int read = 0;
+    if (work->op->has_filter)
+        return true;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        if (list[i].written)
+            results = fmax(results, (double)tensor_elements(&list[i]));
+        else
+            read += list[i].role->values != VALUES_INDICES && !tensor_role_is_mask(list[i].role);
+    return read >= 2 && work_terms(work) >= PRODUCT_TERMS && work_flop(work) >= 2 * (double)work_terms(work) * results;
 }
 
 double work_bytes(const struct work *work)

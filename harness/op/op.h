@@ -173,6 +173,9 @@ bool pitches_same(const struct pitches *a, const struct pitches *b);
 bool work_is_exact(const struct work *work);
 /* Terms of the sum that makes an output; 0: the op moves values. */
 int64_t work_terms(const struct work *work);
+/* True if its results are long sums of products of two tensors, which tensor cores can compute: convolutions and matrix products. Of an op
+ * file as its `flop` and `terms` have it. */
+bool work_multiplies(const struct work *work);
 /* FLOP of the dense work. */
 double work_flop(const struct work *work);
 /* Compulsory bytes: each input read once, each output written once (masks and bias included). */

@@ -284,6 +284,8 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     }
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
+    if (c->work.op->has_math && !c->work.chain && row->op && p->kind != PLAN_SEQUENCE)
+        row_add_member(row, FAMILY_MODEL, -1, 0, "products", "", "model", work_multiplies(&c->work));
     row->claims = p->broken || !program->feasible ? -1 : program->claims;
     set_memory(row, p, program);
     if (p->kind == PLAN_SEQUENCE)

@@ -85,7 +85,7 @@ static void find_pipe(const struct case_view *c, const struct view *v, struct br
     if (math == MATH_NONE)
         return;
     double wide = machine_flop_s(&c->machine, math, &measured), narrow = machine_flop_s(&c->machine, MATH_F32, &ignored);
-    if (wide > 0 && narrow > 0)
+    if (wide > 0 && narrow > 0 && !(view_value(v, -1, METRIC_MODEL "products") == 0))
         a->pipe_width = wide / narrow;
     if (a->tensor == 0)
         a->pipe_math = MATH_F32;
