@@ -1,4 +1,5 @@
 /* The plans that cuDNN's heuristics offer for a graph, and which of them the math mode permits. */
+#include "base/phase.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "device/cudnn/private.h"
@@ -337,6 +338,11 @@ static bool check_conv(const struct cudnn_conv *c, struct error *err)
     return true;
 }
 
+static struct phase_clock *clock_of(const struct cudnn *h)
+{
+    return h->dev ? h->dev->clock : NULL;
+}
+
 /* The offers of all heuristics for a graph, sorted by rank, so that the first ones hold the best of each mode. */
 struct offering {
     struct cudnn_graph *graph;
@@ -359,6 +365,7 @@ static struct offering *offering_open(struct cudnn *h, const struct cudnn_conv *
     struct offering *o = xcalloc(1, sizeof *o);
     o->graph = g;
     int ranks = 0;
+    phase_part(clock_of(h), "heuristics");
     for (int m = 0; m < 3; m++) {
         offer_open(h, g, modes[m].name, modes[m].mode, &o->offers[m]);
         ranks = o->offers[m].count > ranks ? o->offers[m].count : ranks;
@@ -367,6 +374,7 @@ static struct offering *offering_open(struct cudnn *h, const struct cudnn_conv *
         for (int m = 0; m < 3; m++)
             if (rank < o->offers[m].count)
                 o->count += consider(h, g, conv, &o->offers[m], rank, list, &o->candidates[o->count]);
+    phase_pop(clock_of(h));
     return o;
 }
 
@@ -384,7 +392,9 @@ static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narro
     struct offering *o = offering_open(h, conv, narrow_bias, list, err);
     if (!o)
         return false;
+    phase_part(clock_of(h), "made");
     make_all(&(struct making){h, o->graph, conv, o->candidates}, o->count, most, list);
+    phase_pop(clock_of(h));
     offering_close(h, o);
     return true;
 }
