@@ -1,13 +1,16 @@
 /* `bench new`: a head from a kernel's own signature, every line explained. */
 #include "kernel/head/head.h"
 #include "kernel/new/new.h"
+#include "kernel/new/shapes.h"
 #include "base/text.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 struct guess {
     const struct op *op;
     struct signature s;
+    struct shapes shapes;
     const char *args[SIGNATURE_MAX];                            /* what each parameter is taken to be; NULL: not known */
     const struct signature_param *tensor_types[OP_MAX_TENSORS]; /* the parameters with the C types that the kernel uses */
 };
@@ -260,24 +263,97 @@ const char *variant_new_threads(const struct op *op, bool adds)
     return op->elements ? op->elements : own_outputs ? "n * k * p * q" : "n * c * h * w";
 }
 
+/* The expression with the op's names in place of the kernel's; false: the op does not know one of them. */
+static bool add_sizes(const struct guess *g, const char *sizes, struct text *t)
+{
+    bool known = true;
+    for (const char *p = sizes; *p && known;) {
+        size_t n =
+            isalpha((unsigned char)*p) || *p == '_' ? strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") : 0;
+        SCOPED char *word = xstrndup(p, n ? n : 1);
+        const char *symbol = n ? symbol_of(g->op, word) : word;
+        known = symbol != NULL;
+        text_add(t, known ? symbol : "");
+        p += n ? n : 1;
+    }
+    return known;
+}
+
+/* How many threads a block has along an axis: the name of a value under `let:`, a parameter or a number. */
+static void threads_along(const struct guess *g, int axis, char out[SHAPE_TEXT])
+{
+    const char *each = g->shapes.launch[axis].each, *step = g->shapes.threads;
+    const bool template = choice_of(g, step) && !choice_of(g, step)->type;
+    if (isdigit((unsigned char)*each))
+        snprintf(out, SHAPE_TEXT, "%s", each);
+    else if (!axis && (template || is_number(step)))
+        snprintf(out, SHAPE_TEXT, "%s%s", template ? "PARAM_" : "", step);
+    else if (g->s.axes == 1 || !axis)
+        snprintf(out, SHAPE_TEXT, "threads");
+    else
+        snprintf(out, SHAPE_TEXT, "%s", *each ? axis == 1 ? "threads_y" : "threads_z" : "1");
+}
+
+/* The grid and the block that the body's own indices need; false: they do not say. */
+static bool new_add_launch(const struct guess *g, struct text *t)
+{
+    SCOPED_TEXT grid = {0};
+    SCOPED_TEXT block = {0};
+    bool known = true;
+    for (int i = 0; i < g->s.axes && known; i++) {
+        const char *each = g->shapes.launch[i].each, *share = strchr(each, '/');
+        char threads[SHAPE_TEXT];
+        threads_along(g, i, threads);
+        text_add(&grid, i ? ", " : "");
+        text_add(&grid, *each ? "ceil(" : "");
+        known = g->shapes.launch[i].size[0] && add_sizes(g, g->shapes.launch[i].size, &grid);
+        if (*each)
+            text_addf(&grid, ", %s%s%s)", threads, share ? " " : "", share ? share : "");
+        text_addf(&block, "%s%s", i ? ", " : "", threads);
+    }
+    if (known)
+        text_addf(t, "\n    grid: %s   # a guess from the kernel's indices\n    block: %s\n", text_get(&grid), text_get(&block));
+    return known;
+}
+
+/* The values under `let:` that the block has. */
+static void add_threads(const struct guess *g, struct text *t)
+{
+    bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
+    bool planes = ANY_OF(i, g->s.axes - 1, !strncmp(g->shapes.launch[i + 1].each, SHAPE_THREADS, 8));
+    text_addf(t, "let:\n  threads: %s   # of a block%s\n",
+              numeric  ? g->s.bounds
+              : planes ? "32"
+                       : "256",
+              numeric  ? ", from __launch_bounds__"
+              : planes ? " along x; change it to the block size of my kernel"
+                       : "; change it to the block size of my kernel");
+    for (int i = 1; i < g->s.axes; i++)
+        if (!strncmp(g->shapes.launch[i].each, SHAPE_THREADS, 8))
+            text_addf(t, "  threads_%c: 8\n", 'x' + i);
+}
+
 static void new_add_step(const struct guess *g, struct text *t)
 {
     const bool adds = ANY_OF(i, g->s.count, g->s.params[i].added_to && g->args[i]);
     const char *elements = variant_new_threads(g->op, adds);
-    bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
-    text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
-              numeric ? ", from __launch_bounds__" : "; change it to the block size of my kernel");
+    add_threads(g, t);
     text_add(t, "steps:\n");
     for (int i = 0; i < g->s.count; i++)
         if (g->s.params[i].added_to && g->args[i])
             text_addf(t, "  - fill: %s = 0   # my kernel adds into it with atomics\n", g->args[i]);
     text_add(t, "  - kernel: ");
     add_kernel_name(g, t);
-    text_addf(t, "\n    grid: ceil(%s, threads)   # one thread per %s; change it to the grid of my kernel\n    block: threads\n", elements,
-              adds ? "input, since it adds with atomics" : "output");
-    if (g->s.axes > 1)
+    bool launch = new_add_launch(g, t);
+    if (!launch)
+        text_addf(t, "\n    grid: ceil(%s, threads)   # one thread per %s; change it to the grid of my kernel\n    block: threads\n",
+                  elements, adds ? "input, since it adds with atomics" : "output");
+    if (!launch && g->s.axes > 1)
         text_addf(t, "    # my kernel uses %s axes of its grid or block: write both as lists, %s\n", g->s.axes == 2 ? "two" : "three",
                   g->s.axes == 2 ? "`block: [32, 8]`" : "`block: [32, 4, 2]`");
+    if (g->shapes.shared[0])
+        text_addf(t, "    smem: threads * %zu   # bytes of `%s`: a guess, one element a thread\n", g->shapes.shared_bytes,
+                  g->shapes.shared);
     if (!g->s.count)
         return;
     text_add(t, "    args: ");
@@ -289,7 +365,10 @@ static void new_add_step(const struct guess *g, struct text *t)
         if (g->args[i])
             continue;
         text_addf(t, "    # `%s`: not known. ", p->name);
-        if (p->map || p->pointer)
+        bool members = ANY_OF(k, g->shapes.number_count, !strcmp(g->shapes.numbers[k].of, p->name));
+        if (members)
+            text_add(t, "A struct by value: an argument for each 8 bytes of it, in their order");
+        else if (p->map || p->pointer)
             text_add(t, p->map ? "Declare it under `tensor_maps:`" : "A tensor by its name, or a buffer under `scratch:`");
         else
             add_symbols(g, t);
@@ -313,6 +392,7 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     if (!signature_read(source_text, kernel_name, &g.s, err))
         return NULL;
     guess_args(&g);
+    shapes_read(source_text, &g.s, &g.shapes);
     struct text t = {0}, needs = {0};
     text_addf(&needs, "%s %% 4 == 0", op->fields[0].name);
     text_addf(&t, "/* bench 1\nop: %s\nwhat: %s   # one line: what is special about this variant\n", op->name, g.s.name);
@@ -336,19 +416,14 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     return text_take(&t);
 }
 
-/* A parameter's name as an op may have it. */
-static const char *lower_name(const struct signature_param *p, char out[sizeof p->name])
+/* A name as an op may have it. */
+static const char *lower_name(const char name[64], char out[64])
 {
     size_t i = 0;
-    for (; p->name[i]; i++)
-        out[i] = (char)tolower((unsigned char)p->name[i]);
+    for (; name[i]; i++)
+        out[i] = (char)tolower((unsigned char)name[i]);
     out[i] = 0;
     return out;
-}
-
-static bool is_real(const struct signature_param *p)
-{
-    return !strcmp(p->type, "float") || !strcmp(p->type, "double");
 }
 
 /* The type of most tensors: that of the first one that is not of whole numbers. */
@@ -363,14 +438,28 @@ static const char *usual_element(const struct signature *s)
     return "f32";
 }
 
-static void add_tensor(struct text *t, const struct signature_param *p, const char *shape, const char *usual)
+/* The kernel reads the tensor and writes it. */
+static bool in_place(const struct signature_param *p, const struct shape_guess *g)
+{
+    return !p->constant && g->read;
+}
+
+static void add_tensor(struct text *t, const struct signature_param *p, const char *shape, const struct shape_guess *g, const char *usual)
 {
     char name[sizeof p->name];
     const char *element = type_element(p);
-    text_addf(t, "  %s: {shape: [%s]", lower_name(p, name), shape);
+    text_addf(t, "  %s: {shape: [", lower_name(p->name, name));
+    for (int i = 0; i < g->count; i++) {
+        const char *axis = g->axes[i];
+        bool whole = axis[0] == '(' && strchr(axis, ')') == axis + strlen(axis) - 1;
+        text_addf(t, "%s%.*s", i ? ", " : "", (int)strlen(axis) - 2 * whole, axis + whole);
+    }
+    text_addf(t, "%s]", g->count ? "" : shape);
     if (element && strcmp(element, usual))
         text_addf(t, ", dtype: %s", element);
-    text_add(t, p->constant ? "}\n" : ", written: yes}\n");
+    if (g->selects[0])
+        text_addf(t, ", data: {indices: %s}", g->selects);
+    text_add(t, p->constant ? "}\n" : in_place(p, g) ? ", written: in place}\n" : ", written: yes}\n");
 }
 
 /* True if `a`, `b` are the sizes of the axes x and y, or y and z: nx, ny or size_x, size_y. x is the innermost axis in memory. */
@@ -380,14 +469,15 @@ static bool next_axis(const char *a, const char *b)
     return n > 1 && n == strlen(b) && !strncmp(a, b, n - 1) && (a[n - 1] == 'x' || a[n - 1] == 'y') && b[n - 1] == a[n - 1] + 1;
 }
 
-/* The whole numbers of a signature as a guess of a shape: in their order, except that nx, ny, nz become nz, ny, nx. */
-static void add_shape(struct text *t, const struct signature *s)
+/* The whole numbers of a kernel as the shape of a tensor whose subscripts say nothing: in their order, except that nx, ny, nz become nz,
+ * ny, nx. */
+static void add_shape(struct text *t, const struct shapes *shapes)
 {
-    char names[SIGNATURE_MAX][sizeof s->params->name];
+    char names[SHAPE_NUMBERS][sizeof shapes->numbers->name];
     int count = 0;
-    for (int i = 0; i < s->count; i++)
-        if (!s->params[i].pointer && !s->params[i].map && !is_real(&s->params[i]))
-            lower_name(&s->params[i], names[count++]);
+    for (int i = 0; i < shapes->number_count; i++)
+        if (!shapes->numbers[i].real)
+            lower_name(shapes->numbers[i].name, names[count++]);
     for (int i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && next_axis(names[end - 1], names[end]);)
             end++;
@@ -396,34 +486,75 @@ static void add_shape(struct text *t, const struct signature *s)
     }
 }
 
+/* The fields of the op: the kernel's numbers, then sizes that only its grid knows. */
+static int fields_of(const struct shapes *shapes, struct shape_number out[SHAPE_NUMBERS + 3])
+{
+    int count = 0;
+    for (int i = 0; i < shapes->number_count; i++)
+        out[count++] = shapes->numbers[i];
+    for (int i = 0; i < shapes->grid_count; i++) {
+        out[count] = (struct shape_number){0};
+        memcpy(out[count++].name, shapes->grid[i].name, sizeof out->name);
+    }
+    for (int i = 0; i < count; i++)
+        lower_name(out[i].name, out[i].name);
+    return count;
+}
+
+/* The elements of the first result. */
+static char *results_of(const struct signature *s, const struct shapes *shapes, const char *all)
+{
+    SCOPED_TEXT t = {0};
+    for (int i = 0; i < s->count && !t.len; i++)
+        for (int k = 0; s->params[i].pointer && !s->params[i].constant && k < shapes->of[i].count; k++)
+            text_addf(&t, "%s%s", k ? " * " : "", shapes->of[i].axes[k]);
+    text_add(&t, t.len ? "" : all);
+    return text_take(&t);
+}
+
+/* The reference's parameters, in C, and its arguments. */
+static void add_reference(const struct signature *s, const struct shapes *shapes, const struct shape_number *fields, int field_count,
+                          struct text *params, struct text *args)
+{
+    char name[sizeof s->params->name];
+    for (int i = 0; i < s->count; i++) {
+        const struct signature_param *p = &s->params[i];
+        const char *n = lower_name(p->name, name), *type = strcmp(p->type, "double") ? "float" : "double";
+        if (!p->pointer)
+            continue;
+        if (p->constant || in_place(p, &shapes->of[i]))
+            text_addf(params, "%sconst %s *%s%s", params->len ? ", " : "", type, n, p->constant ? "" : "_before"),
+                text_addf(args, "%s%s%s", args->len ? ", " : "", n, p->constant ? "" : "_before");
+        if (!p->constant)
+            text_addf(params, "%sdouble *%s, double *%s_magnitude", params->len ? ", " : "", n, n),
+                text_addf(args, "%s%s, %s_magnitude", args->len ? ", " : "", n, n);
+    }
+    for (int i = 0; i < field_count; i++) {
+        text_addf(params, "%s%s%s", params->len ? ", " : "", fields[i].real ? "double " : "long long ", fields[i].name);
+        text_addf(args, "%s%s", args->len ? ", " : "", fields[i].name);
+    }
+}
+
 char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err)
 {
     struct signature s, next;
+    struct shapes shapes;
+    struct shape_number fields[SHAPE_NUMBERS + 3];
     struct error ignored = {0};
-    struct text t = {0}, sizes = {0}, product = {0}, args = {0}, params = {0};
-    char name[sizeof s.params->name];
+    SCOPED_TEXT sizes = {0};
+    SCOPED_TEXT args = {0};
+    SCOPED_TEXT params = {0};
+    struct text t = {0};
     if (!signature_read(source_text, kernel_name, &s, err))
         return NULL;
-    add_shape(&sizes, &s);
-    for (int i = 0; i < s.count; i++) {
-        const struct signature_param *p = &s.params[i];
-        const char *n = lower_name(p, name), *comma = args.len ? ", " : "";
-        bool whole = !p->pointer && !p->map && !is_real(p);
-        if (whole)
-            text_addf(&product, "%s%s", product.len ? " * " : "", n);
-        text_addf(&args, "%s%s", comma, n);
-        bool wide = !strcmp(p->type, "double");
-        text_addf(&params, "%s%s%s%s", comma, p->constant && p->pointer ? "const " : "",
-                  whole                  ? "long long "
-                  : !p->pointer          ? "double "
-                  : p->constant && !wide ? "float *"
-                                         : "double *",
-                  n);
-        if (p->pointer && !p->constant) {
-            text_addf(&args, ", %s_magnitude", n);
-            text_addf(&params, ", double *%s_magnitude", n);
-        }
-    }
+    shapes_read(source_text, &s, &shapes);
+    int field_count = fields_of(&shapes, fields);
+    add_shape(&sizes, &shapes);
+    add_reference(&s, &shapes, fields, field_count, &params, &args);
+    SCOPED_TEXT all = {0};
+    for (const char *p = text_get(&sizes); *p; p++)
+        text_addf(&all, *p == ',' ? " *" : "%c", *p);
+    SCOPED char *results = results_of(&s, &shapes, text_get(&all));
     text_addf(&t,
               "# %s.yaml - an op file (docs/OP.md; an op of images may be a formula). %s.cu next to it has the reference, in double:\n#   "
               "extern \"C\" __global__ void %s_reference(%s)\nabout: \"What %s computes, in one sentence.\"\n",
@@ -431,24 +562,31 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
     if (!kernel_name && signature_read(source_text + s.at + strlen("__global__"), NULL, &next, &ignored))
         text_addf(&t, "# the file has another kernel, %s (--kernel %s)\n", next.name, next.name);
     text_add(&t, "fields:\n");
-    for (int i = 0; i < s.count; i++)
-        if (!s.params[i].pointer && !s.params[i].map)
-            text_addf(&t, "  %s: {%swhat: \"?\"}\n", lower_name(&s.params[i], name), is_real(&s.params[i]) ? "type: real, " : "");
-    text_add(&t, "tensors:   # each shape is a guess: 1 to 8 sizes, outermost first\n");
+    for (int i = 0; i < field_count; i++) {
+        text_addf(&t, "  %s: {%swhat: \"?\"}", fields[i].name, fields[i].real ? "type: real, " : "");
+        const char *axis = i < shapes.number_count ? "" : shapes.grid[i - shapes.number_count].axis;
+        if (fields[i].of[0])
+            text_addf(&t, "   # a member of %s", fields[i].of);
+        else if (*axis)
+            text_addf(&t, "   # my kernel takes it from its grid, gridDim.%c", axis[9]);
+        else if (i >= shapes.number_count)
+            text_add(&t, "   # of the tensor that the indices select from");
+        text_add(&t, "\n");
+    }
+    text_add(&t, "tensors:   # each shape is a guess from the subscripts: 1 to 8 sizes, outermost first\n");
     for (int i = 0; i < s.count; i++)
         if (s.params[i].pointer)
-            add_tensor(&t, &s.params[i], sizes.len ? text_get(&sizes) : "1", usual_element(&s));
-    text_addf(&t,
-              "dtype: %s   # or a list: [f32, f16, bf16]\nflop: %s   # total operations\nterms: %s   # number of summed terms of a result; "
-              "0: the "
-              "op only moves values\nexact: %s   # yes: with small integers every right kernel gives the same bits\nreference: {kernel: "
-              "%s_reference, threads: %s, args: [%s]}\ntrial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
-              usual_element(&s), product.len ? text_get(&product) : "1",
-              product.len && ANY_OF(i, s.count, s.params[i].added_to) ? text_get(&product) : "1",
-              dtype_is_whole(dtype_parse(usual_element(&s))) ? "yes" : "no", op, product.len ? text_get(&product) : "1", text_get(&args));
-    text_free(&sizes);
-    text_free(&product);
-    text_free(&args);
-    text_free(&params);
+            add_tensor(&t, &s.params[i], sizes.len ? text_get(&sizes) : "1", &shapes.of[i], usual_element(&s));
+    const char *product = *results ? results : "1", *terms = shapes.terms[0]                                         ? shapes.terms
+                                                             : sizes.len && ANY_OF(i, s.count, s.params[i].added_to) ? text_get(&all)
+                                                                                                                     : "1";
+    text_addf(&t, "dtype: %s   # or a list: [f32, f16, bf16]\nflop: %s%s%s   # total operations\n", usual_element(&s),
+              shapes.terms[0] ? shapes.terms : "", shapes.terms[0] ? " * " : "", product);
+    text_addf(
+        &t,
+        "terms: %s   # number of summed terms of a result; 0: the op only moves values\nexact: %s   # yes: with small integers every "
+        "right kernel gives the same bits\nreference: {kernel: %s_reference, threads: %s, args: [%s]}\ntrial:   # the layers of bench "
+        "try\n  usual: {}   # a value for each field\n",
+        terms, dtype_is_whole(dtype_parse(usual_element(&s))) ? "yes" : "no", op, product, text_get(&args));
     return text_take(&t);
 }
