@@ -111,9 +111,8 @@ static void check_row(void *context, int64_t index, int thread)
     const struct tensor *o = &look->t;
     const int64_t *dim = look->fold;
     int64_t n = index / dim[2], h = index % dim[2], width = dim[3];
-    SCOPED char *raw = xmalloc((size_t)width * (dtype_bytes(o->dtype) + sizeof(float)));
-    float *got = (float *)raw;
-    void *bits = raw + (size_t)width * sizeof(float);
+    SCOPED float *got = xmalloc((size_t)width * sizeof *got);
+    SCOPED void *bits = xmalloc((size_t)width * dtype_bytes(o->dtype));
     int64_t row = (n * (dim[2] / look->block) + h / look->block) * (width / look->block);
     const float *mask = look->mask ? look->mask + row : NULL;
     bool wide = o->dtype == DTYPE_F64 || (dtype_is_whole(o->dtype) && dtype_bytes(o->dtype) >= 4); /* a float has fewer digits */
