@@ -43,7 +43,7 @@ static void set_all(enum column_group group, void *base, int seed)
         static const double samples[] = {1.25, 2.5, 1e9 / 3};
         struct column_value v = {.text = "ab", .integer = seed, .is_real = true, .real = seed + 1 / 3.0, .reals = samples, .count = 3};
         if (c->type == COLUMN_STATUS)
-            v.text = "wrong";
+            v.text = "impossible"; /* which keeps its times */
         if (c->type == COLUMN_INT || c->type == COLUMN_INT_NEG || c->type == COLUMN_INT64 || c->type == COLUMN_INT64_NEG)
             v.is_real = false;
         if (!strcmp(c->name, "rounds"))
@@ -185,10 +185,32 @@ static void bytes_come_in_parts(void **state)
     row_free(from);
 }
 
+/* A row that was timed and fails in a later comparison has no time left; one that is impossibly fast keeps the time that says so. */
+static void a_row_that_fails_later_has_no_time(void **state)
+{
+    static const enum row_status statuses[] = {ROW_OK,      ROW_WRONG, ROW_UNSAFE, ROW_STATEFUL,
+                                               ROW_CRASHED, ROW_HUNG,  ROW_BROKEN, ROW_IMPOSSIBLE};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        struct row *from = row_new(), *to = row_new();
+        for (int k = 0; k < 2; k++) {
+            struct row_time *t = row_add_time(to);
+            t->step = k - 1;
+            t->median_ns = 1000;
+        }
+        from->status = statuses[i];
+        send(from, to);
+        assert_int_equal(to->status, statuses[i]);
+        assert_int_equal(to->time_count, statuses[i] == ROW_OK || statuses[i] == ROW_IMPOSSIBLE ? 2 : 0);
+        row_free(from);
+        row_free(to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(everything_comes_through),          cmocka_unit_test(notes_are_added),
                                        cmocka_unit_test(what_is_not_known_changes_nothing), cmocka_unit_test(a_time_is_of_the_last_bout),
-                                       cmocka_unit_test(what_cannot_be_shown_is_not_sent),  cmocka_unit_test(bytes_come_in_parts)};
+                                       cmocka_unit_test(what_cannot_be_shown_is_not_sent),  cmocka_unit_test(bytes_come_in_parts),
+                                       cmocka_unit_test(a_row_that_fails_later_has_no_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

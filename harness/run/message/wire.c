@@ -193,6 +193,8 @@ void wire_row_merge(const json_t *packed, struct row *row)
     take_lists(&b, from);
     for (const struct row_list *l = row_lists; l->table && b.at; l++)
         merge_list(l, from, row);
+    if (row_status_failed(row->status) && row->status != ROW_IMPOSSIBLE) /* those of an earlier comparison, in which it was right */
+        row_drop_times(row);
 }
 
 json_t *wire_parts(const struct phase_clock *clock)

@@ -20,6 +20,8 @@ void session_condemn(struct session *s, int row, enum row_status status, const c
             break;
         }
     s->rows[row]->status = status;
+    if (row_status_failed(status))
+        row_drop_times(s->rows[row]);
     row_set(&s->rows[row]->reason, text_get(&t));
 }
 
