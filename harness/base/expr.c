@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 struct eval {
     const struct expr *e;
@@ -232,14 +233,38 @@ static bool logarithm(struct eval *x, const struct term *t, const struct value *
     return true;
 }
 
+/* pair(low, high): the whole number of 8 bytes that holds two of 4 bytes, as a struct by value does. */
+static bool halves(struct eval *x, const struct term *t, const struct value *v, struct value *out)
+{
+    for (int i = 0; i < 2; i++)
+        if (v[i].kind != VALUE_INT || v[i].i < INT32_MIN || v[i].i > (int64_t)UINT32_MAX)
+            return expr_error(x->e, t->at, x->err, "pair takes two integers of 4 bytes");
+    *out = value_int((int64_t)((uint64_t)v[1].i << 32 | (uint32_t)v[0].i));
+    return true;
+}
+
+/* bits(x), bits64(x): the bytes of a float, of a double, as a whole number. */
+static bool pattern(const struct term *t, const struct value *v, struct value *out)
+{
+    const double d = (double)value_exact(v);
+    const float f = (float)d;
+    uint32_t narrow;
+    uint64_t wide;
+    memcpy(&narrow, &f, sizeof narrow);
+    memcpy(&wide, &d, sizeof wide);
+    *out = value_int(strcmp(t->name, "bits") ? (int64_t)wide : (int64_t)narrow);
+    return true;
+}
+
 /* `which` is the index in expr_parse.c's table. */
 static bool eval_builtin(struct eval *x, const struct term *t, int which, struct value *out)
 {
-    static const int least[] = {1, 1, 1, 1, 1, 1, 1, 3}, most[] = {2, 2, EXPR_MAX_ARGS, EXPR_MAX_ARGS, 1, 1, 1, 3};
+    static const int least[] = {1, 1, 1, 1, 1, 1, 1, 3, 2, 1, 1}, most[] = {2, 2, EXPR_MAX_ARGS, EXPR_MAX_ARGS, 1, 1, 1, 3, 2, 1, 1};
     if (t->count < least[which] || t->count > most[which])
         return expr_error(x->e, t->at, x->err, "%s takes %s argument%s, not %d", t->name,
                           most[which] == EXPR_MAX_ARGS ? "one or more"
                           : most[which] == 3           ? "three"
+                          : least[which] == 2          ? "two"
                           : most[which] == 2           ? "one or two"
                                                        : "one",
                           text_s(most[which]), t->count);
@@ -257,6 +282,9 @@ static bool eval_builtin(struct eval *x, const struct term *t, int which, struct
     case 3: return least_or_most(t, v, out);
     case 5: return logarithm(x, t, v, out);
     case 6: return power_of_two(x, t, v, out);
+    case 8: return halves(x, t, v, out);
+    case 9:
+    case 10: return pattern(t, v, out);
     }
     if (v[0].kind == VALUE_INT && v[0].i == INT64_MIN)
         return expr_error(x->e, t->at, x->err, "the result of abs is out of range");

@@ -3,7 +3,7 @@
  * Grammar (docs/HEAD.md): or, and, not, == != < <= > >=, + -, * / %, unary -, calls, parentheses, integers, reals, names, 'text'.
  * `/` of two integers must divide exactly, else evaluation fails with both values (use ceil or floor); % is the
  * mathematical remainder (never negative). Built-in calls: ceil(a,b) floor(a,b) min max abs log2 pow2(x: the least power of two >= x)
- * select(cond,a,b). ceil, floor of one real. Everything else is asked of the environment. */
+ * select(cond,a,b) pair(low,high) bits(x) bits64(x). ceil, floor of one real. Everything else is asked of the environment. */
 #pragma once
 
 #include "base/error.h"

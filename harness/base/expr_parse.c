@@ -14,7 +14,7 @@ bool expr_error(const struct expr *e, size_t at, struct error *err, const char *
     return error_at(err, e->file, e->line);
 }
 
-static const char *const builtin_names[] = {"ceil", "floor", "min", "max", "abs", "log2", "pow2", "select"};
+static const char *const builtin_names[] = {"ceil", "floor", "min", "max", "abs", "log2", "pow2", "select", "pair", "bits", "bits64"};
 enum { BUILTINS = sizeof builtin_names / sizeof *builtin_names };
 
 static int builtin_of(const char *name)

@@ -143,6 +143,14 @@ static void test_calls(void **state)
     gives_int("pow2(5)", 8);
     gives_int("pow2(8)", 8);
     gives_int("pow2(0)", 1);
+    gives_int("pair(3, 5)", 5 * INT64_C(4294967296) + 3);
+    gives_int("pair(-1, 0)", 4294967295);
+    gives_int("pair(0, -1)", -INT64_C(4294967296));
+    gives_int("bits(1.0)", 0x3f800000);
+    gives_int("bits(-2)", 0xc0000000);
+    gives_int("bits(0.1)", 0x3dcccccd); /* rounded to a float */
+    gives_int("bits64(-0.5)", (int64_t)0xbfe0000000000000);
+    gives_int("pair(7, bits(1.5)) % 4294967296", 7);
     gives_int("select(c == 3, 10, broken)", 10);
     gives_int("c == 'auto'", 0); /* a parameter that is a number or the word */
     gives_int("'auto' != c", 1);
@@ -185,6 +193,10 @@ static void test_errors_have_places(void **state)
     gives_error("c @ 2", "not '@'");
     gives_error("\x01", "byte 0x01");
     gives_error("select(1, 2)", "select takes three arguments, not 2");
+    gives_error("pair(1)", "pair takes two arguments, not 1");
+    gives_error("pair(4294967296, 0)", "a.cu:7:11: pair takes two integers of 4 bytes");
+    gives_error("pair(1, 0.5)", "pair takes two integers of 4 bytes");
+    gives_error("bits('a')", "a number is expected here");
     gives_error("ceil()", "ceil takes one or two arguments, not 0");
     gives_error("min(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17)", "more than 16 arguments");
     gives_error("twice(c, c)", "a.cu:7:11: twice wants one number");

@@ -390,3 +390,90 @@ void index_parse(struct reader *r, struct sum *out)
     }
     free(next);
 }
+
+/* ---- numbers ---- */
+
+static void add_number(struct shapes *out, const char *name, const char *of, bool real, int bytes)
+{
+    if (out->number_count == SHAPE_NUMBERS)
+        return;
+    struct shape_number *n = &out->numbers[out->number_count++];
+    snprintf(n->name, sizeof n->name, "%s", name);
+    snprintf(n->of, sizeof n->of, "%s", of);
+    n->real = real;
+    n->bytes = bytes;
+}
+
+static bool real_type(const char *type)
+{
+    return !strcmp(type, "float") || !strcmp(type, "double");
+}
+
+/* The bytes of a member by its type: 4, 8; 0: another one. */
+static int member_bytes(const char *from, const char *to)
+{
+    static const struct {
+        const char *type;
+        int bytes;
+    } types[] = {{"short", 0},  {"char", 0}, {"int8_t", 0},  {"int16_t", 0}, {"bool", 0},  {"half", 0}, {"bfloat16", 0},
+                 {"double", 8}, {"long", 8}, {"int64_t", 8}, {"size_t", 8},  {"float", 4}, {"int", 4},  {"unsigned", 4}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (memmem(from, (size_t)(to - from), types[i].type, strlen(types[i].type)))
+            return types[i].bytes;
+    return 0;
+}
+
+/* The brace of `struct TYPE {` or of `typedef struct {` ... `} TYPE;`; NULL: the file has neither. */
+static const char *struct_open(const char *file, const char *type)
+{
+    SCOPED char *head = text_format("struct %s", type), *tail = text_format("} %s;", type);
+    const char *at = strstr(file, head), *open = at ? index_skip(at + strlen(head)) : NULL;
+    if (open && *open == '{')
+        return open;
+    at = strstr(file, tail);
+    for (int depth = 0; at && at >= file; at--) {
+        depth += (*at == '}') - (*at == '{');
+        if (!depth)
+            return at;
+    }
+    return NULL;
+}
+
+/* The members of `struct TYPE { int rows, cols; float eps; };`; false: the file has no such struct. */
+static bool add_members(const struct reader *r, const struct signature_param *p)
+{
+    const char *open = struct_open(r->file, p->type);
+    if (!open)
+        return false;
+    const char *end = index_closed(open);
+    for (const char *m = open + 1; m < end; m = m + strcspn(m, ";") + 1) {
+        const char *stop = m + strcspn(m, ";");
+        bool real = memmem(m, (size_t)(stop - m), "float", 5) || memmem(m, (size_t)(stop - m), "double", 6);
+        int bytes = member_bytes(m, stop);
+        if (stop >= end)
+            break;
+        if (memchr(m, '(', (size_t)(stop - m)) || memchr(m, '*', (size_t)(stop - m)) || memchr(m, '[', (size_t)(stop - m))) {
+            r->out->opaque[p - r->s->params] = true;
+            continue;
+        }
+        for (const char *q = m; q <= stop; q++) { /* each name stands before a comma, an = or the end */
+            char name[64];
+            const char *begin = q;
+            while (begin > m && index_is_word(begin[-1]))
+                begin--;
+            const char *next = index_skip(q);
+            if (begin < q && !index_is_word(*q) && strchr(",=;", *next))
+                index_word(begin, name), add_number(r->out, name, p->name, real, bytes);
+        }
+    }
+    return true;
+}
+
+void index_numbers(struct reader *r)
+{
+    for (int i = 0; i < r->s->count; i++) {
+        const struct signature_param *p = &r->s->params[i];
+        if (!p->pointer && !p->map && !add_members(r, p))
+            add_number(r->out, p->name, "", real_type(p->type), 0);
+    }
+}

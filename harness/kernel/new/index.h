@@ -48,6 +48,8 @@ struct reader {
     bool names;                                 /* sizes that no number gives may get names */
 };
 
+/* Lists the kernel's numbers. */
+void index_numbers(struct reader *r);
 /* The expression at r->p, behind which r->p then stands. */
 void index_parse(struct reader *r, struct sum *out);
 /* The sizes of a product, "a * b"; "1" of none. */

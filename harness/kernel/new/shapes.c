@@ -497,58 +497,6 @@ static void find_terms(struct reader *r)
     }
 }
 
-/* ---- numbers ---- */
-
-static void add_number(struct shapes *out, const char *name, const char *of, bool real)
-{
-    if (out->number_count == SHAPE_NUMBERS)
-        return;
-    struct shape_number *n = &out->numbers[out->number_count++];
-    snprintf(n->name, sizeof n->name, "%s", name);
-    snprintf(n->of, sizeof n->of, "%s", of);
-    n->real = real;
-}
-
-static bool real_type(const char *type)
-{
-    return !strcmp(type, "float") || !strcmp(type, "double");
-}
-
-/* The members of `struct TYPE { int rows, cols; float eps; };`; false: the file has no such struct. */
-static bool add_members(const struct reader *r, const struct signature_param *p)
-{
-    SCOPED char *head = text_format("struct %s", p->type);
-    const char *at = strstr(r->file, head), *open = at ? index_skip(at + strlen(head)) : NULL;
-    if (!at || *open != '{')
-        return false;
-    const char *end = index_closed(open);
-    for (const char *m = open + 1; m < end; m = m + strcspn(m, ";") + 1) {
-        const char *stop = m + strcspn(m, ";");
-        bool real = memmem(m, (size_t)(stop - m), "float", 5) || memmem(m, (size_t)(stop - m), "double", 6);
-        if (stop >= end || memchr(m, '(', (size_t)(stop - m)) || memchr(m, '*', (size_t)(stop - m)) || memchr(m, '[', (size_t)(stop - m)))
-            continue;
-        for (const char *q = m; q <= stop; q++) { /* each name stands before a comma, an = or the end */
-            char name[64];
-            const char *begin = q;
-            while (begin > m && index_is_word(begin[-1]))
-                begin--;
-            const char *next = index_skip(q);
-            if (begin < q && !index_is_word(*q) && strchr(",=;", *next))
-                index_word(begin, name), add_number(r->out, name, p->name, real);
-        }
-    }
-    return true;
-}
-
-static void find_numbers(struct reader *r)
-{
-    for (int i = 0; i < r->s->count; i++) {
-        const struct signature_param *p = &r->s->params[i];
-        if (!p->pointer && !p->map && !add_members(r, p))
-            add_number(r->out, p->name, "", real_type(p->type));
-    }
-}
-
 void shapes_read(const char *source, const struct signature *s, struct shapes *out)
 {
     SCOPED char *code = code_only(source);
@@ -556,7 +504,7 @@ void shapes_read(const char *source, const struct signature *s, struct shapes *o
     *out = (struct shapes){0};
     *r = (struct reader){.s = s, .out = out, .file = code};
     r->body = strchr(code + s->at, '{');
-    find_numbers(r);
+    index_numbers(r);
     if (r->body) {
         r->end = index_closed(r->body);
         find_locals(r);

@@ -13,6 +13,7 @@
 struct shape_number {
     char name[64], of[64]; /* of: the struct's parameter; "": none */
     bool real;
+    int bytes; /* of a member; 0: not known */
 };
 struct shape_guess {
     char axes[SHAPE_AXES][SHAPE_TEXT]; /* expressions over the numbers, in lower case, outermost first */
@@ -23,6 +24,7 @@ struct shape_guess {
 struct shapes {
     struct shape_number numbers[SHAPE_NUMBERS];
     int number_count;
+    bool opaque[SIGNATURE_MAX];           /* by parameter: a struct with functions, pointers or arrays */
     struct shape_guess of[SIGNATURE_MAX]; /* by parameter */
     struct {
         char name[64],
