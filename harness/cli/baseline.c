@@ -51,7 +51,7 @@ static bool is_verified(const struct gate_side *side, struct error *err)
 }
 
 /* Compares the baseline with head. `aside` gets the rows that were not asked for. */
-static bool diff_baseline(struct comparison_arguments *a, const char *path, const struct gate_side *head, struct gate_rules *rules,
+static bool diff_baseline(struct comparison_arguments *a, const char *path, struct gate_side *head, struct gate_rules *rules,
                           struct gate_side *aside, struct error *err)
 {
     SCOPED_BY(gate_side_free) struct gate_side base = {0};

@@ -35,6 +35,7 @@ int cli_compare(const struct verb *verb, int argc, char **argv)
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     SCOPED_BY(gate_side_free) struct gate_side base = {0};
     SCOPED_BY(gate_side_free) struct gate_side head = {0};
+    SCOPED_BY(gate_side_free) struct gate_side aside = {0};
     SCOPED_BY(gate_comparison_free) struct gate_comparison c = {0};
     struct gate_rules rules = {0};
     struct error err = {0};
@@ -50,7 +51,11 @@ int cli_compare(const struct verb *verb, int argc, char **argv)
     const char *words[2] = {count ? rest[0] : ".", count > 1 ? rest[1] : count ? rest[0] : "."};
     gate_rules_default(&rules);
     bool ok = comparison_finish(&a, verb, argc, argv, &err) && make_sides(words, &a, &base, &head, &err) &&
-              gate_asked_check(&a.asked, &base, &head, &err) && gate_compare(&base, &head, &rules, a.across || compilers, &c, &err);
+              gate_asked_check(&a.asked, &base, &head, &err);
+    if (ok)
+        comparison_set_aside(&a, &base, &head, &aside);
+    ok = ok && gate_compare(&base, &head, &rules, a.across || compilers, &c, &err);
+    c.not_asked = aside.count;
     if (ok)
         comparison_note_ops(&a, &c);
     ok = ok && comparison_put(&a, &c, NULL, &err);

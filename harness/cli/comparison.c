@@ -222,14 +222,24 @@ static bool was_asked_for(const struct comparison_arguments *a, const struct gat
     return scenario && gate_asked_takes(&a->asked, e);
 }
 
-void comparison_set_aside(const struct comparison_arguments *a, struct gate_side *base, const struct gate_side *head,
-                          struct gate_side *aside)
+/* Of a side that was not made by a run of its own, whose plan selects. */
+static void set_aside(const struct comparison_arguments *a, struct gate_side *side, const struct gate_side *other, struct gate_side *aside)
 {
+    const bool all = !side->kept && !side->stored, made = !other->kept && !other->stored;
     int left = 0;
-    for (int i = 0; i < base->count; i++) {
-        struct gate_entry *e = &base->entries[i];
-        bool asked = !base->kept || !comparison_asks_for_some(a) || gate_side_find(head, e->id) || was_asked_for(a, head, e);
-        *(asked ? &base->entries[left++] : APPEND(aside->entries, aside->count)) = *e;
+    for (int i = 0; i < side->count && !all; i++) {
+        struct gate_entry *e = &side->entries[i];
+        const struct gate_entry *same = gate_side_find(other, e->id);
+        bool asked = was_asked_for(a, other, e) || (same && (made || was_asked_for(a, other, same)));
+        *(asked ? &side->entries[left++] : APPEND(aside->entries, aside->count)) = *e;
     }
-    base->count = left;
+    side->count = all ? side->count : left;
+}
+
+void comparison_set_aside(const struct comparison_arguments *a, struct gate_side *base, struct gate_side *head, struct gate_side *aside)
+{
+    if (!comparison_asks_for_some(a))
+        return;
+    set_aside(a, base, head, aside);
+    set_aside(a, head, base, aside);
 }

@@ -22,9 +22,8 @@ void comparison_arguments_free(struct comparison_arguments *a);
 bool comparison_rules(struct comparison_arguments *a, const char *path, struct gate_rules *rules, struct error *err);
 /* True if --scenario, --layer or --only was given. */
 bool comparison_asks_for_some(const struct comparison_arguments *a);
-/* Moves the rows of a baseline that --scenario, --layer and --only leave out from `base` to `aside`. */
-void comparison_set_aside(const struct comparison_arguments *a, struct gate_side *base, const struct gate_side *head,
-                          struct gate_side *aside);
+/* Moves the rows of a baseline or of a stored run that --scenario, --layer and --only leave out from `base` and `head` to `aside`. */
+void comparison_set_aside(const struct comparison_arguments *a, struct gate_side *base, struct gate_side *head, struct gate_side *aside);
 /* Notes in `c` which op files (--ops) differ between the two trees: both sides are judged by the files that are here. A baseline knows the
  * files by which its rows were judged, if comparison_keep_ops noted them in the side that was written. */
 void comparison_keep_ops(const struct comparison_arguments *a, struct gate_side *side);

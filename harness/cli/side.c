@@ -66,7 +66,7 @@ static bool stored_side(const char *word, const struct side_options *o, struct g
         database = xstrdup(word);
     else if (file_is_dir(word))
         database = cli_database(word);
-    *found = database && (file_exists(database) || !file_is_dir(word));
+    *found = side->stored = database && (file_exists(database) || !file_is_dir(word));
     return !*found || take_stored(side, database, run, of, err);
 }
 

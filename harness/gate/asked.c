@@ -34,6 +34,8 @@ static bool only_takes(const struct glob_list *only, const char *id)
 bool gate_asked_takes(const struct gate_asked *asked, const struct gate_entry *e)
 {
     bool variant = only_takes(&asked->only, e->id), layer = glob_list_match(&asked->layers, e->layer);
+    for (int i = 0; e->row && i < e->row->network_count; i++) /* each marks the words that it matches */
+        layer = glob_list_match(&asked->layers, e->row->network[i].name) || layer;
     return variant && layer;
 }
 
@@ -46,6 +48,24 @@ static bool gate_side_has(const struct gate_side *side, enum gate_lack_kind kind
             return true;
     }
     return false;
+}
+
+/* No plan has looked at --layer if neither side was made by a run of its own. */
+static bool check_layers(const struct gate_asked *asked, const struct gate_side *const sides[2], struct error *err)
+{
+    SCOPED const char **names = xcalloc((size_t)(sides[0]->count + sides[1]->count) + 1, sizeof *names);
+    size_t count = 0;
+    for (int s = 0; s < 2; s++) {
+        if (!sides[s]->kept && !sides[s]->stored)
+            return true;
+        for (int i = 0; i < sides[s]->count; i++) {
+            const char *layer = sides[s]->entries[i].layer;
+            gate_asked_takes(asked, &sides[s]->entries[i]);
+            if (!ANY_OF(k, count, !strcmp(names[k], layer)))
+                names[count++] = layer;
+        }
+    }
+    return glob_list_check(&asked->layers, "--layer", "layer of either side", names, count, err);
 }
 
 bool gate_asked_check(const struct gate_asked *asked, const struct gate_side *base, const struct gate_side *head, struct error *err)
@@ -73,5 +93,5 @@ bool gate_asked_check(const struct gate_asked *asked, const struct gate_side *ba
             if (!known)
                 names[count++] = name;
         }
-    return glob_list_check(&asked->only, "--only", "row of either side", names, count, err);
+    return glob_list_check(&asked->only, "--only", "row of either side", names, count, err) && check_layers(asked, sides, err);
 }

@@ -89,6 +89,10 @@ static void decide_by_counts(struct gate_pair *p)
     else if (p->verdict == GATE_UNDECIDED)
         p->note = xstrdup(
             !p->base->fact_count && !p->head->fact_count ? "it was not counted, and its time is not judged"
+            : !p->change_count && (!p->base->launch[0] || !p->head->launch[0])
+                ? "all counts are equal, but bench does not know all code that it launches (a sequence, a library): only a timed run on a "
+                  "GPU "
+                  "can decide"
             : p->change_count
                 ? "the code or the launch changed, but no judged count changed beyond its allowance: only a timed run on a GPU can decide"
                 : "the code or the launch changed, but all counts are equal: only a timed run on a GPU can decide");

@@ -225,6 +225,8 @@ bool gate_rules_read(const char *path, const char *today, struct gate_rules *g, 
          read_text(root, "device", &g->device, err) && read_rows(root, &g->rows, err) && read_numbers(root, g, err) &&
          read_lists(root, today, g, err);
     g->file = xstrdup(path);
+    if (root && !ok && node_get(root, "layers"))
+        error_hint(err, "it is a scenario, and rules are expected: --scenario %s", path);
     if (root)
         node_free(root);
     if (!ok)

@@ -67,6 +67,7 @@ struct gate_op {
 };
 struct gate_side {
     bool kept;    /* it is a baseline file */
+    bool stored;  /* it is a run of a database, with all of its rows: --layer and --only did not select them */
     bool timed;   /* the run timed it against the other side and skipped rows with equal launches */
     char *name;   /* "main, 1a2b3c4d5e", "run 12", "ci/baselines/emu-GH100.yaml" */
     char *folder; /* of its sources, absolute, with a slash at the end; NULL: unknown, or several */
