@@ -18,14 +18,14 @@ static bool write_text(const char *dir, const char *name, const char *suffix, st
     return ok;
 }
 
-static bool write_array(const char *dir, const char *op, const struct emulate_tensor *b, const char *what, enum dtype type,
+static bool write_array(const char *dir, const char *op, const struct emulate_buffer *b, const char *what, enum dtype type,
                         const void *values, struct error *err)
 {
     SCOPED char *path = text_format("%s/%s_%s%s.npy", dir, op, b->name, what);
     return npy_write_as(path, b->dim, b->rank, type, values, err);
 }
 
-static void add_tensor(struct text *t, const char *op, const struct emulate_tensor *b, bool read)
+static void add_tensor(struct text *t, const char *op, const struct emulate_buffer *b, bool read)
 {
     text_addf(t, "  %s: {shape: [", b->name);
     for (int i = 0; i < b->rank; i++)
@@ -33,17 +33,17 @@ static void add_tensor(struct text *t, const char *op, const struct emulate_tens
     text_addf(t, "], dtype: %s", dtype_name(b->type));
     if (read)
         text_addf(t, ", data: {npy: %s_%s_before.npy}", op, b->name);
-    text_add(t, b->symbol ? ", constant: yes}\n" : !b->written ? "}\n" : read ? ", written: in place}\n" : ", written: yes}\n");
+    text_add(t, !b->node ? ", constant: yes}\n" : !b->written ? "}\n" : read ? ", written: in place}\n" : ", written: yes}\n");
 }
 
 /* An op reads something: a launch that reads nothing changes its first buffer in place. */
 static bool add_tensors(struct text *t, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
 {
-    bool reads = ANY_OF(i, r->tensor_count, r->tensors[i].read);
+    bool reads = ANY_OF(i, r->buffer_count, r->buffers[i].read);
     text_add(t, "tensors:\n");
     for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < r->tensor_count; i++) {
-            const struct emulate_tensor *b = &r->tensors[i];
+        for (int i = 0; i < r->buffer_count; i++) {
+            const struct emulate_buffer *b = &r->buffers[i];
             bool read = b->read || (!reads && i == 0);
             if (read != (pass == 0) || (!read && !b->written))
                 continue;
@@ -58,8 +58,8 @@ static bool add_tensors(struct text *t, const char *dir, const char *op, const s
 static bool add_reference(struct text *t, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
 {
     bool any = false;
-    for (int i = 0; i < r->tensor_count; i++) {
-        const struct emulate_tensor *b = &r->tensors[i];
+    for (int i = 0; i < r->buffer_count; i++) {
+        const struct emulate_buffer *b = &r->buffers[i];
         if (!b->written)
             continue;
         text_addf(t, "%s%s: %s_%s_expected.npy, %s_bound: %s_%s_allowed.npy", any ? ", " : "reference: {npy: {", b->name, op, b->name,
@@ -107,7 +107,7 @@ static void add_maps(struct text *t, const struct emulate_result *r)
     for (int i = 0; i < r->map_count; i++) {
         const struct tensor_map *m = &r->maps[i];
         const uint64_t box[5] = {m->box[0], m->box[1], m->box[2], m->box[3], m->box[4]};
-        text_addf(t, "%s  map_%d: {of: %s", i ? "" : "tensor_maps:\n", i, r->tensors[m->buffer.index].name);
+        text_addf(t, "%s  map_%d: {of: %s", i ? "" : "tensor_maps:\n", i, r->buffers[m->buffer.index].name);
         add_list(t, "dims", m->rank, m->dim, 1);
         add_list(t, "box", m->rank, box, 1);
         if (m->rank > 1)
@@ -130,9 +130,9 @@ static bool write_head(const char *dir, const char *op, const struct emulate_lau
                   of->defines[i], whole || !is ? "" : "\"'", is ? is + 1 : "1", whole || !is ? "" : "'\"");
     }
     bool prepared = false;
-    for (int i = 0; i < r->tensor_count; i++)
-        if (r->tensors[i].symbol) {
-            text_addf(&t, "%s  - symbol: %s = %s\n", prepared ? "" : "prepare:\n", r->tensors[i].name, r->tensors[i].name);
+    for (int i = 0; i < r->buffer_count; i++)
+        if (!r->buffers[i].node) {
+            text_addf(&t, "%s  - symbol: %s = %s\n", prepared ? "" : "prepare:\n", r->buffers[i].name, r->buffers[i].name);
             prepared = true;
         }
     add_maps(&t, r);

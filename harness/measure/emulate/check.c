@@ -52,12 +52,12 @@ static double relative_size(const struct relative *r, int64_t i, double want)
     return isfinite(want) && isfinite(size) ? size : 0;
 }
 
-static void hold(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
+static void hold(struct emulate_buffer *b, const struct truth *t, double tolerance)
 {
-    struct emulate_expectation *x = APPEND(e->out->expectations, e->out->expectation_count);
+    const void *got = b->after;
+    struct emulate_expectation *x = &b->expect;
     struct relative r = relative_to(t, t->of.value, b->count);
-    *x = (struct emulate_expectation){.count = b->count, .first = -1, .tolerance = tolerance};
-    snprintf(x->name, sizeof x->name, "%s", b->name);
+    *x = (struct emulate_expectation){.given = true, .first = -1, .tolerance = tolerance};
     const bool whole = t->of.bits && (b->type == DTYPE_I64 || b->type == DTYPE_U64);
     for (int64_t i = 0; i < b->count; i++) {
         bool unwritten = b->unwritten && b->unwritten[i];
@@ -79,29 +79,25 @@ static void hold(struct emulation *e, const struct buffer_wanted *b, const void 
     }
 }
 
-/* The buffer as a tensor of an op: `t` may be empty. */
-static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
+/* What an op says of the buffer: `t` may be empty. */
+static void keep_buffer(struct emulate_buffer *b, const struct truth *t, double tolerance)
 {
-    struct emulate_tensor *k = APPEND(e->out->tensors, e->out->tensor_count);
     size_t bytes = dtype_size(b->type, (size_t)b->count), doubles = (size_t)b->count * sizeof(double);
-    *k = (struct emulate_tensor){.type = b->type, .count = b->count, .rank = b->rank ? b->rank : 1, .symbol = !b->node};
-    snprintf(k->name, sizeof k->name, "%s", b->name);
-    memcpy(k->dim, b->dim, sizeof k->dim);
-    k->dim[0] = b->rank ? k->dim[0] : b->count;
-    k->read = !b->node || !b->none || b->unwritten; /* what the launch leaves alone begins as 0 elsewhere, too */
-    k->written = b->node && (b->none || node_get(b->node, "expect") || memcmp(got, b->initial, bytes));
-    k->before = memcpy(xmalloc(bytes), b->initial ? b->initial : got, bytes);
-    k->expected = xmalloc(doubles);
-    k->allowed = xmalloc(doubles);
+    b->read = !b->node || !b->none || b->unwritten; /* what the launch leaves alone begins as 0 elsewhere, too */
+    b->written = b->node && (b->none || node_get(b->node, "expect") || memcmp(b->after, b->before, bytes));
+    if (!b->before)
+        b->before = memcpy(xmalloc(bytes), b->after, bytes);
+    b->expected = xmalloc(doubles);
+    b->allowed = xmalloc(doubles);
     for (int64_t i = 0; i < b->count; i++)
-        k->expected[i] = t->of.value ? t->of.value[i] : dtype_get(b->type, got, (size_t)i);
-    struct relative r = relative_to(t, k->expected, b->count);
+        b->expected[i] = t->of.value ? t->of.value[i] : dtype_get(b->type, b->after, (size_t)i);
+    struct relative r = relative_to(t, b->expected, b->count);
     for (int64_t i = 0; i < b->count; i++)
-        k->allowed[i] = tolerance * relative_size(&r, i, k->expected[i]);
+        b->allowed[i] = tolerance * relative_size(&r, i, b->expected[i]);
 }
 
 /* ---- the reference kernel: read buffers are f32 of what they held before the launch, expected ones and their magnitudes f64 ---- */
-bool emulate_expects_reference(const struct buffer_wanted *b)
+bool emulate_expects_reference(const struct emulate_buffer *b)
 {
     const struct node *n = b->node ? node_get(b->node, "expect") : NULL;
     return n && n->kind == NODE_SCALAR && !strcmp(n->text, "reference");
@@ -112,13 +108,13 @@ static bool fill_mirrors(struct emulation *e, struct launched *l, struct error *
 {
     bool ok = true;
     for (int k = 0; ok && k < e->argument_buffers; k++) {
-        const struct buffer_wanted *b = &e->buffers[k];
+        const struct emulate_buffer *b = &e->buffers[k];
         enum dtype type = l->program.scratch[k].dtype;
         if (b->none && emulate_expects_reference(b))
             continue;
         SCOPED void *host = xmalloc(dtype_size(type, (size_t)b->count));
         for (int64_t i = 0; i < b->count; i++)
-            dtype_set(type, host, (size_t)i, dtype_get(b->type, b->initial, (size_t)i));
+            dtype_set(type, host, (size_t)i, dtype_get(b->type, b->before, (size_t)i));
         ok = emu_device.write(&e->dev, emulate_address(l, k), host, dtype_size(type, (size_t)b->count), err);
     }
     return ok;
@@ -214,7 +210,7 @@ static bool run_reference(struct emulation *e, const struct node *n, struct trut
 }
 
 /* ---- all of it ---- */
-static bool save(struct emulation *e, const struct buffer_wanted *b, const void *got, struct error *err)
+static bool save(struct emulation *e, const struct emulate_buffer *b, struct error *err)
 {
     const struct node *n = node_get(b->node, "save");
     const char *name = n ? node_text(n, "save", err) : NULL;
@@ -223,8 +219,7 @@ static bool save(struct emulation *e, const struct buffer_wanted *b, const void 
     if (!name)
         return false;
     SCOPED char *path = file_beside(e->request->launch->file, name);
-    int64_t flat = b->count;
-    bool ok = npy_write_as(path, b->rank ? b->dim : &flat, b->rank ? b->rank : 1, b->type, got, err);
+    bool ok = npy_write_as(path, b->dim, b->rank, b->type, b->after, err);
     if (!ok) {
         enum error_kind kind = err->kind; /* a full disk is the machine's */
         node_error(n, err, "%s", err->text);
@@ -233,31 +228,26 @@ static bool save(struct emulation *e, const struct buffer_wanted *b, const void 
     return ok;
 }
 
-static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, struct truth *t, struct error *err)
+static bool check_buffer(struct emulation *e, struct emulate_buffer *b, struct truth *t, struct error *err)
 {
     const struct node *expect = node_get(b->node, "expect"), *tolerance = node_get(b->node, "tolerance");
     double allowed = default_tolerance(b->type);
-    size_t bytes = dtype_size(b->type, (size_t)b->count);
     if (tolerance && !expect)
         return node_error(tolerance, err, "'tolerance' needs 'expect', which '%s' does not have", b->name);
     if (tolerance && !node_real(tolerance, "tolerance", 0, 1e6, &allowed, err))
         return false;
-    if (!expect && !node_get(b->node, "save") && !e->request->keep)
-        return true;
     if (emulate_expects_reference(b) && !t->of.value)
         return node_error(expect, err, "'expect: reference' needs a 'reference' of the launch: {kernel: NAME, threads: N, args: [...]}");
-    SCOPED void *got = xmalloc(bytes);
-    bool ok = emu_device.read(&e->dev, b->address, got, bytes, err);
-    for (int64_t i = 0; ok && b->unwritten && node_get(b->node, "save") && i < b->count; i++)
+    for (int64_t i = 0; b->unwritten && node_get(b->node, "save") && i < b->count; i++)
         if (b->unwritten[i] && !dtype_is_whole(b->type))
-            dtype_set(b->type, got, (size_t)i, NAN);
-    ok = ok && save(e, b, got, err);
+            dtype_set(b->type, b->after, (size_t)i, NAN);
+    bool ok = save(e, b, err);
     if (ok && expect && !t->of.value)
         ok = emulate_read_numbers(e, b, expect, "expect", &t->of, err);
     if (ok && expect)
-        hold(e, b, got, t, allowed);
+        hold(b, t, allowed);
     if (ok && e->request->keep)
-        keep_tensor(e, b, got, t, allowed);
+        keep_buffer(b, t, allowed);
     return ok;
 }
 
@@ -270,13 +260,7 @@ bool emulate_check(struct emulation *e, struct error *err)
         ok = ok && check_buffer(e, &e->buffers[i], &truths[i], err);
         truth_free(&truths[i]);
     }
-    for (int i = e->argument_buffers; i < e->buffer_count && ok && e->request->keep; i++) { /* symbols */
-        const struct buffer_wanted *b = &e->buffers[i];
-        size_t bytes = dtype_size(b->type, (size_t)b->count);
-        SCOPED void *got = xmalloc(bytes);
-        ok = emu_device.read(&e->dev, b->address, got, bytes, err);
-        if (ok)
-            keep_tensor(e, b, got, &(struct truth){0}, 0);
-    }
+    for (int i = e->argument_buffers; i < e->out->buffer_count && ok && e->request->keep; i++) /* symbols */
+        keep_buffer(&e->buffers[i], &(struct truth){0}, 0);
     return ok;
 }

@@ -197,7 +197,7 @@ static void see_counter(void *context, const struct device_counter *counter, int
 static void find_unwritten(struct emulation *e)
 {
     for (int i = 0; i < e->argument_buffers; i++) {
-        struct buffer_wanted *b = &e->buffers[i];
+        struct emulate_buffer *b = &e->buffers[i];
         if (!b->none || emu_written(&e->dev, b->address, dtype_size(b->type, (size_t)b->count)))
             continue;
         b->unwritten = xcalloc((size_t)b->count, 1);
@@ -206,22 +206,18 @@ static void find_unwritten(struct emulation *e)
     }
 }
 
-static bool read_shown(struct emulation *e, struct error *err)
+/* Reads what is to be shown or compared. */
+static bool read_after(struct emulation *e, struct error *err)
 {
-    struct emulate_result *r = e->out;
-    for (int i = 0; i < e->buffer_count; i++) {
-        const struct buffer_wanted *b = &e->buffers[i];
-        if (!b->show)
-            continue;
-        struct emulate_values *v = APPEND(r->shown, r->shown_count);
-        *v = (struct emulate_values){.type = b->type, .count = b->show, .values = xmalloc(dtype_size(b->type, (size_t)b->show))};
-        snprintf(v->name, sizeof v->name, "%s", b->name);
-        if (!emu_device.read(&e->dev, b->address, v->values, dtype_size(b->type, (size_t)b->show), err))
-            return false;
-        if (b->unwritten)
-            v->unwritten = memcpy(xmalloc((size_t)b->show), b->unwritten, (size_t)b->show);
+    bool ok = true;
+    for (int i = 0; ok && i < e->out->buffer_count; i++) {
+        struct emulate_buffer *b = &e->buffers[i];
+        bool whole = e->request->keep || node_get(b->node, "expect") || node_get(b->node, "save");
+        size_t bytes = dtype_size(b->type, (size_t)(whole ? b->count : b->show));
+        if (whole || b->show)
+            ok = emu_device.read(&e->dev, b->address, b->after = xmalloc(bytes), bytes, err);
     }
-    return true;
+    return ok;
 }
 
 static bool run(struct emulation *e, struct error *err)
@@ -246,14 +242,14 @@ static bool run(struct emulation *e, struct error *err)
     const char *file = e->request->source ? e->request->source : emu_source_file(&e->dev);
     snprintf(r->source, sizeof r->source, "%s", file);
     find_unwritten(e);
-    return read_shown(e, err) && (!r->finished || emulate_check(e, err));
+    return read_after(e, err) && (!r->finished || emulate_check(e, err));
 }
 
 bool emulate_right(const struct emulate_result *r)
 {
     bool right = r->finished && !r->report_count;
-    for (int i = 0; i < r->expectation_count; i++)
-        right &= r->expectations[i].wrong == 0;
+    for (int i = 0; i < r->buffer_count; i++)
+        right &= r->buffers[i].expect.wrong == 0;
     return right;
 }
 
@@ -316,7 +312,8 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
 {
     SCOPED struct emulation *e = xcalloc(1, sizeof *e);
     bool ok = false, opened = false;
-    *out = (struct emulate_result){0};
+    *out = (struct emulate_result){.buffers = xcalloc(EMULATE_BUFFERS_MAX, sizeof *out->buffers)};
+    e->buffers = out->buffers;
     e->request = request;
     e->out = out;
     e->dev.ops = &emu_device;
@@ -336,10 +333,6 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
     ok = ok && run(e, err);
 done:
     emulate_close(&e->kernel);
-    for (int i = 0; i < e->buffer_count; i++) {
-        free(e->buffers[i].initial);
-        free(e->buffers[i].unwritten);
-    }
     if (opened)
         emu_device.close(&e->dev);
     if (!ok)
@@ -349,17 +342,13 @@ done:
 
 void emulate_free(struct emulate_result *r)
 {
-    for (int i = 0; i < r->shown_count; i++) {
-        free(r->shown[i].values);
-        free(r->shown[i].unwritten);
-    }
-    free(r->shown);
     for (int i = 0; i < r->counter_count; i++)
         free(r->counters[i].name);
     free(r->counters);
-    free(r->expectations);
-    for (int i = 0; i < r->tensor_count; i++)
-        FREE_ALL(r->tensors[i].before, r->tensors[i].expected, r->tensors[i].allowed);
-    FREE_ALL(r->tensors, r->lines, r->reports, r->notes, r->arguments, r->maps);
+    for (int i = 0; i < r->buffer_count; i++) {
+        struct emulate_buffer *b = &r->buffers[i];
+        FREE_ALL(b->name, b->unwritten, b->before, b->after, b->expected, b->allowed);
+    }
+    FREE_ALL(r->buffers, r->lines, r->reports, r->notes, r->arguments, r->maps);
     *r = (struct emulate_result){0};
 }

@@ -20,7 +20,7 @@ struct emulate_request {
     const char *source; /* path of the .cu or .ptx, for the listing; NULL: no source text beside the counts */
     const struct node *launch;
     int point;                 /* which combination of the fields' lists: 0 to emulate_points() - 1 */
-    bool keep;                 /* the buffers, as `tensors` of the result */
+    bool keep;                 /* what the buffers held before, what is right after, and how far off it may be */
     const char *reference_ptx; /* of the reference's own source; NULL: it is in `ptx` */
     const char *kernel;        /* instead of the launch's; NULL: the launch's, or the only one */
     const char *chip;          /* "GH100", "sm_86"; NULL: GH100 */
@@ -38,29 +38,29 @@ struct emulate_line { /* a source line that ran; sums over warps */
     int line;
     double instructions, threads, requests, sectors, sectors_ideal, wavefronts, ideal;
 };
-struct emulate_values { /* the first `count` elements of a buffer with `show` */
-    char name[64];
-    enum dtype type;
-    int64_t count;
-    void *values;
-    bool *unwritten; /* NULL: none of them */
+struct emulate_expectation {
+    bool given;
+    int64_t wrong, unwritten, first; /* first: the first wrong element; unwritten: wrong ones that nothing wrote */
+    double got, want;                /* of it */
+    bool first_unwritten;            /* it is one that nothing wrote: `got` means nothing */
+    double worst, tolerance;         /* the largest error, and the largest that is right: of the value, or of the usual one */
 };
-struct emulate_expectation { /* of a buffer with `expect` */
-    char name[64];
-    int64_t count, wrong, unwritten, first; /* first: the first wrong element; unwritten: wrong ones that nothing wrote */
-    double got, want;                       /* of it */
-    bool first_unwritten;                   /* it is one that nothing wrote: `got` means nothing */
-    double worst, tolerance;                /* the largest error, and the largest that is right: of the value, or of the usual one */
-};
-struct emulate_tensor { /* a buffer or symbol, of a request that keeps them */
-    char name[64];
+#define EMULATE_RANK_MAX 8
+struct emulate_buffer { /* a buffer of the launch, or a variable of its code */
+    char *name;
     enum dtype type;
-    int64_t count, dim[8];
+    int64_t count, dim[EMULATE_RANK_MAX]; /* dim: of `shape:`, else the count */
     int rank;
-    bool read, written, symbol;
-    void *before; /* what it held before the launch */
-    double *expected,
-        *allowed; /* of a written one: what is right, and how far off it may be; what emu computed where nothing is expected */
+    int64_t show;            /* how many of its first elements are printed */
+    const struct node *node; /* its map in the launch; NULL: a variable */
+    uint64_t address;
+    bool none;                  /* never written before the launch */
+    bool *unwritten;            /* elements that the launch did not write either, whole; NULL: none */
+    void *before, *after;       /* before: of a request that keeps them, or a launch with a reference; after: to be shown or compared */
+    double *expected, *allowed; /* of a request that keeps them: what is right, and how far off it may be; what emu computed where nothing
+                                 * is expected */
+    bool read, written;         /* of such a request: what the launch did with it */
+    struct emulate_expectation expect;
 };
 struct emulate_facts { /* of the machine code; known: false without any */
     bool known;
@@ -78,14 +78,10 @@ struct emulate_result {
     int line_count;
     struct device_report *reports, *notes; /* notes: no errors */
     int report_count, note_count;
-    struct emulate_values *shown;
-    int shown_count;
-    struct emulate_expectation *expectations;
-    int expectation_count;
-    struct emulate_tensor *tensors;
-    int tensor_count;
+    struct emulate_buffer *buffers;
+    int buffer_count;
     char *arguments;         /* as a head has them: "x, y, 1024, 2.5"; NULL when one is infinite or NaN */
-    struct tensor_map *maps; /* "map_0" ... of the arguments; buffer.index: into tensors */
+    struct tensor_map *maps; /* "map_0" ... of the arguments; buffer.index: into buffers */
     int map_count;
     struct emulate_facts facts; /* the caller's, who has the machine code */
     bool finished;              /* false: trap, assert, deadlock, time limit ...: `why` */

@@ -75,7 +75,7 @@ static bool is_npy(const struct node *n)
     return n && n->kind == NODE_SCALAR && text_ends(n->text, ".npy");
 }
 
-bool emulate_read_numbers(struct emulation *e, const struct buffer_wanted *b, const struct node *n, const char *what, struct npy *out,
+bool emulate_read_numbers(struct emulation *e, const struct emulate_buffer *b, const struct node *n, const char *what, struct npy *out,
                           struct error *err)
 {
     bool list = n->kind == NODE_LIST && n->count > 0;
@@ -101,7 +101,7 @@ bool emulate_read_numbers(struct emulation *e, const struct buffer_wanted *b, co
 }
 
 /* A list that repeats, or an array, whose numbers the type holds. */
-static bool fill_numbers(struct emulation *e, const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
+static bool fill_numbers(struct emulation *e, const struct node *data, const struct emulate_buffer *b, void *host, struct error *err)
 {
     SCOPED_BY(npy_free) struct npy of = {0};
     const uint64_t *bits = NULL;
@@ -123,7 +123,7 @@ static bool fill_numbers(struct emulation *e, const struct node *data, const str
     return ok;
 }
 
-static bool fill_word(const struct node *data, struct buffer_wanted *b, uint64_t seed, void *host, struct error *err)
+static bool fill_word(const struct node *data, struct emulate_buffer *b, uint64_t seed, void *host, struct error *err)
 {
     static const char *const words[] = {"zeros", "ones", "index", "random", "none", NULL};
     int word = data ? node_word(data, "data", words, err) : 0;
@@ -142,7 +142,7 @@ static bool fill_word(const struct node *data, struct buffer_wanted *b, uint64_t
 }
 
 /* Writes the initial bytes of a buffer, as its key `data` describes them, and returns them; with `none` it writes nothing. NULL: err. */
-static void *fill(struct emulation *e, const struct node *n, struct buffer_wanted *b, struct error *err)
+static void *fill(struct emulation *e, const struct node *n, struct emulate_buffer *b, struct error *err)
 {
     const struct node *data = node_get(n, "data");
     int64_t seed = 1;
@@ -162,7 +162,7 @@ static void *fill(struct emulation *e, const struct node *n, struct buffer_wante
     return NULL;
 }
 
-static bool read_type(const struct node *n, struct buffer_wanted *b, struct error *err)
+static bool read_type(const struct node *n, struct emulate_buffer *b, struct error *err)
 {
     b->type = DTYPE_F32;
     if (!node_get(n, "type"))
@@ -175,7 +175,7 @@ static bool read_type(const struct node *n, struct buffer_wanted *b, struct erro
 }
 
 /* `count:`, `shape:` (expressions of the fields), or as many as `data:` has. */
-static bool read_count(struct emulation *e, const struct node *n, struct buffer_wanted *b, struct error *err)
+static bool read_count(struct emulation *e, const struct node *n, struct emulate_buffer *b, struct error *err)
 {
     const struct node *data = node_get(n, "data"), *shape = node_get(n, "shape"), *count = node_get(n, "count");
     struct npy a;
@@ -204,14 +204,18 @@ static bool read_count(struct emulation *e, const struct node *n, struct buffer_
     }
     if (!shape && !count && !b->count)
         return node_error(n, err, "buffer '%s' needs a 'count' or a 'shape'", b->name);
-    return !count || emulate_int(e, count, "count", 1, COUNT_MAX, &b->count, err);
+    if (count && !emulate_int(e, count, "count", 1, COUNT_MAX, &b->count, err))
+        return false;
+    if (!b->rank)
+        b->rank = 1, b->dim[0] = b->count;
+    return true;
 }
 
 static bool read_buffer(struct emulation *e, const char *name, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"type", "count", "shape", "data", "seed", "show", "save", "expect", "tolerance", NULL};
-    struct buffer_wanted *b = &e->buffers[e->buffer_count++];
-    *b = (struct buffer_wanted){.name = name, .node = n};
+    struct emulate_buffer *b = &e->buffers[e->out->buffer_count++];
+    *b = (struct emulate_buffer){.name = xstrdup(name), .node = n};
     if (!node_check_keys(n, "a buffer", keys, err) || !read_type(n, b, err) || !read_count(e, n, b, err))
         return false;
     program_add_scratch(&e->kernel.program, name, b->type, b->count);
@@ -235,7 +239,7 @@ bool emulate_read_buffers(struct emulation *e, struct error *err)
     const struct node *n = buffer_map(e, "buffers", &ok, err);
     for (int i = 0; ok && n && i < n->count; i++)
         ok = read_buffer(e, n->keys[i]->text, n->items[i], err);
-    e->argument_buffers = e->buffer_count;
+    e->argument_buffers = e->out->buffer_count;
     return ok;
 }
 
@@ -243,11 +247,11 @@ bool emulate_fill_buffers(struct emulation *e, struct error *err)
 {
     bool ok = true, kept = e->request->keep || node_get(e->request->launch, "reference");
     for (int i = 0; ok && i < e->argument_buffers; i++) {
-        struct buffer_wanted *b = &e->buffers[i];
+        struct emulate_buffer *b = &e->buffers[i];
         b->address = emulate_address(&e->kernel, i);
         void *host = fill(e, b->node, b, err);
         ok = host;
-        b->initial = kept ? host : NULL;
+        b->before = kept ? host : NULL;
         if (!kept)
             free(host);
     }
@@ -255,12 +259,12 @@ bool emulate_fill_buffers(struct emulation *e, struct error *err)
 }
 
 /* A __constant__ or __device__ variable: as many elements as it has. */
-static bool fill_symbol(struct emulation *e, struct launched *l, const char *name, const struct node *n, struct buffer_wanted *b,
+static bool fill_symbol(struct emulation *e, struct launched *l, const char *name, const struct node *n, struct emulate_buffer *b,
                         struct error *err)
 {
     static const char *const keys[] = {"type", "data", "seed", "show", NULL};
     size_t bytes;
-    *b = (struct buffer_wanted){.name = name};
+    *b = (struct emulate_buffer){.name = (char *)(uintptr_t)name};
     if (!node_check_keys(n, "a symbol", keys, err) || !read_type(n, b, err))
         return false;
     if (!rig_symbol(l->rig, name, &b->address, &bytes, err))
@@ -268,6 +272,7 @@ static bool fill_symbol(struct emulation *e, struct launched *l, const char *nam
     b->count = (int64_t)(bytes / dtype_bytes(b->type) * (1 + dtype_inside(b->type, 1)));
     if (!b->count)
         return node_error(n, err, "variable '%s' has %zu bytes, less than one %s", name, bytes, dtype_name(b->type));
+    b->rank = 1, b->dim[0] = b->count;
     if (node_get(n, "show") && !node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err))
         return false;
     if (!node_get(n, "data"))
@@ -281,17 +286,19 @@ bool emulate_fill_symbols(struct emulation *e, struct launched *l, bool add, str
     bool ok = true;
     const struct node *n = buffer_map(e, "symbols", &ok, err);
     for (int i = 0; ok && n && i < n->count; i++) {
-        struct buffer_wanted b;
+        struct emulate_buffer b;
         ok = fill_symbol(e, l, n->keys[i]->text, n->items[i], &b, err);
-        if (ok && add)
-            e->buffers[e->buffer_count++] = b;
+        if (ok && add) {
+            e->buffers[e->out->buffer_count] = b;
+            e->buffers[e->out->buffer_count++].name = xstrdup(b.name);
+        }
     }
     return ok;
 }
 
 /* ---- arguments ---- */
 /* Is `name` NAME_magnitude of a buffer whose values the reference computes? */
-static bool is_magnitude(const struct buffer_wanted *b, const char *name)
+static bool is_magnitude(const struct emulate_buffer *b, const char *name)
 {
     size_t length = strlen(b->name);
     return emulate_expects_reference(b) && !strncmp(name, b->name, length) && !strcmp(name + length, "_magnitude");

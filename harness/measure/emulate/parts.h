@@ -9,20 +9,7 @@
 
 #define EMULATE_BUFFERS_MAX 64
 #define EMULATE_FIELDS_MAX 32
-#define EMULATE_RANK_MAX 8
 
-struct buffer_wanted {
-    const char *name;
-    enum dtype type;
-    int64_t count, show;
-    uint64_t address;
-    const struct node *node;       /* NULL: a symbol */
-    int64_t dim[EMULATE_RANK_MAX]; /* of `shape:`; rank 0: a plain count */
-    int rank;
-    bool none;       /* never written before the launch */
-    bool *unwritten; /* elements that the launch did not write either, whole; NULL: none */
-    void *initial;   /* what it held before the launch, where an expectation asks for it; NULL else */
-};
 struct field_value {
     const char *name;
     struct value value;
@@ -38,9 +25,8 @@ struct emulation {
     struct device dev;
     double time_limit_s;
     struct launched kernel;
-    struct buffer_wanted buffers[EMULATE_BUFFERS_MAX]; /* and symbols */
-    int buffer_count;
-    int argument_buffers; /* the first of them: what args may name */
+    struct emulate_buffer *buffers; /* the result's: room for EMULATE_BUFFERS_MAX */
+    int argument_buffers;           /* the first of them: what args may name */
     struct field_value fields[EMULATE_FIELDS_MAX];
     int field_count;
     struct emulate_result *out;
@@ -68,9 +54,9 @@ uint64_t emulate_address(const struct launched *l, int scratch);
 bool emulate_fill_buffers(struct emulation *e, struct error *err);
 /* Fills the variables of a program that was loaded from the kernel's PTX; `add`: they become e->buffers, too. */
 bool emulate_fill_symbols(struct emulation *e, struct launched *l, bool add, struct error *err);
-bool emulate_expects_reference(const struct buffer_wanted *b);
+bool emulate_expects_reference(const struct emulate_buffer *b);
 /* The numbers that `n` gives for all elements of a buffer: one for all, a list that repeats, an array. Call npy_free even if it fails. */
-bool emulate_read_numbers(struct emulation *e, const struct buffer_wanted *b, const struct node *n, const char *what, struct npy *out,
+bool emulate_read_numbers(struct emulation *e, const struct emulate_buffer *b, const struct node *n, const char *what, struct npy *out,
                           struct error *err);
 /* Holds what came out to every `expect:`, and writes what `save:` asks for. */
 bool emulate_check(struct emulation *e, struct error *err);

@@ -87,17 +87,19 @@ static void add_value(struct text *t, double v)
 
 void emulate_text_shown(const struct emulate_result *r, struct text *t)
 {
-    for (int i = 0; i < r->shown_count; i++) {
-        const struct emulate_values *v = &r->shown[i];
+    for (int i = 0; i < r->buffer_count; i++) {
+        const struct emulate_buffer *v = &r->buffers[i];
+        if (!v->show)
+            continue;
         text_addf(t, "%s:", v->name);
-        for (int64_t k = 0, run; k < v->count; k += run) {
-            for (run = 0; v->unwritten && k + run < v->count && v->unwritten[k + run];)
+        for (int64_t k = 0, run; k < v->show; k += run) {
+            for (run = 0; v->unwritten && k + run < v->show && v->unwritten[k + run];)
                 run++;
             if (run)
                 text_addf(t, " (%" PRId64 " never written)", run);
             else {
                 text_add(t, " ");
-                add_value(t, dtype_get(v->type, v->values, (size_t)k));
+                add_value(t, dtype_get(v->type, v->after, (size_t)k));
             }
             run += !run;
         }
@@ -107,10 +109,13 @@ void emulate_text_shown(const struct emulate_result *r, struct text *t)
 
 static void emulate_text_expected(const struct emulate_result *r, struct text *t)
 {
-    for (int i = 0; i < r->expectation_count; i++) {
-        const struct emulate_expectation *x = &r->expectations[i];
+    for (int i = 0; i < r->buffer_count; i++) {
+        const struct emulate_buffer *b = &r->buffers[i];
+        const struct emulate_expectation *x = &b->expect;
+        if (!x->given)
+            continue;
         if (x->wrong) {
-            text_addf(t, "%s: WRONG: %" PRId64 " of %" PRId64 ", first [%" PRId64 "]: ", x->name, x->wrong, x->count, x->first);
+            text_addf(t, "%s: WRONG: %" PRId64 " of %" PRId64 ", first [%" PRId64 "]: ", b->name, x->wrong, b->count, x->first);
             if (x->first_unwritten)
                 text_add(t, "never written");
             else
@@ -122,7 +127,7 @@ static void emulate_text_expected(const struct emulate_result *r, struct text *t
                 text_addf(t, "%" PRId64 " never written; ", x->unwritten);
             text_addf(t, "largest error %.2g, tolerance %.2g\n", x->worst, x->tolerance);
         } else
-            text_addf(t, "%s: all %" PRId64 " as expected; largest error %.2g, tolerance %.2g\n", x->name, x->count, x->worst,
+            text_addf(t, "%s: all %" PRId64 " as expected; largest error %.2g, tolerance %.2g\n", b->name, b->count, x->worst,
                       x->tolerance);
     }
 }
@@ -202,12 +207,12 @@ void emulate_text_row(const struct emulate_result *r, struct text *t)
     text_addf(t, "%-28s %-24s %14.0f %12.0f %12.0f %12.0f  ", r->fields, launch, emulate_counter(r, "emu.warp_instructions"), sectors,
               ideal, emulate_counter(r, "emu.shared_bank_conflicts"));
     int64_t wrong = 0;
-    for (int i = 0; i < r->expectation_count; i++)
-        wrong += r->expectations[i].wrong;
+    for (int i = 0; i < r->buffer_count; i++)
+        wrong += r->buffers[i].expect.wrong;
     if (wrong)
         text_addf(t, "WRONG: %" PRId64, wrong);
     else
-        text_add(t, r->expectation_count ? "right" : "not compared");
+        text_add(t, ANY_OF(i, r->buffer_count, r->buffers[i].expect.given) ? "right" : "not compared");
     if (r->report_count || !r->finished)
         text_addf(t, ", %s", r->report_count ? r->reports[0].kind : r->why);
     text_add(t, "\n");
@@ -222,7 +227,7 @@ void emulate_text(const struct emulate_result *r, struct text *t)
     text_addf(t, "\n%s · exact counts of PTX instructions, no timing\n", r->device);
     if (r->fields[0])
         text_addf(t, "%s\n", r->fields);
-    if (r->shown_count || r->expectation_count)
+    if (ANY_OF(i, r->buffer_count, r->buffers[i].show || r->buffers[i].expect.given))
         text_add(t, "\n");
     emulate_text_shown(r, t);
     emulate_text_expected(r, t);
@@ -284,20 +289,20 @@ void emulate_json(const struct emulate_result *r, struct text *t)
     json_t *counters = json_object(), *buffers = json_object(), *expected = json_object();
     for (int i = 0; i < r->counter_count; i++)
         json_object_set_new(counters, r->counters[i].name, json_number(r->counters[i].value));
-    for (int i = 0; i < r->shown_count; i++) {
-        const struct emulate_values *v = &r->shown[i];
-        json_t *list = json_array();
-        for (int64_t k = 0; k < v->count; k++)
+    for (int i = 0; i < r->buffer_count; i++) {
+        const struct emulate_buffer *b = &r->buffers[i];
+        const struct emulate_expectation *x = &b->expect;
+        json_t *list = b->show ? json_array() : NULL;
+        for (int64_t k = 0; k < b->show; k++)
             json_array_append_new(list,
-                                  v->unwritten && v->unwritten[k] ? json_null() : json_number(dtype_get(v->type, v->values, (size_t)k)));
-        json_object_set_new(buffers, v->name, list);
-    }
-    for (int i = 0; i < r->expectation_count; i++) {
-        const struct emulate_expectation *x = &r->expectations[i];
-        json_object_set_new(expected, x->name,
-                            json_pack("{s:I, s:I, s:I, s:o, s:o}", "count", (json_int_t)x->count, "wrong", (json_int_t)x->wrong,
-                                      "never_written", (json_int_t)x->unwritten, "largest_error", json_number(x->worst), "tolerance",
-                                      json_number(x->tolerance)));
+                                  b->unwritten && b->unwritten[k] ? json_null() : json_number(dtype_get(b->type, b->after, (size_t)k)));
+        if (list)
+            json_object_set_new(buffers, b->name, list);
+        if (x->given)
+            json_object_set_new(expected, b->name,
+                                json_pack("{s:I, s:I, s:I, s:o, s:o}", "count", (json_int_t)b->count, "wrong", (json_int_t)x->wrong,
+                                          "never_written", (json_int_t)x->unwritten, "largest_error", json_number(x->worst), "tolerance",
+                                          json_number(x->tolerance)));
     }
     const struct emulate_facts *f = &r->facts;
     json_t *facts = f->known ? json_pack("{s:i, s:i, s:i, s:i, s:s}", "registers", f->registers, "spill_bytes", f->spill_bytes,
