@@ -294,16 +294,46 @@ static void factors_are_read(void **state)
                      FACTOR_TF32); /* what is not inlined counts for every entry */
 }
 
+/* The same code, as people and compilers write it: comments, blanks, lines and files for debuggers. Another instruction, operand, name or
+ * string is other code. */
+static void code_is_what_runs(void **state)
+{
+    static const char plain[] = ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n.reg .b32 %r1;\nmov.u32 %r1, 7;\nret;\n}\n";
+    static const char
+        *const same[] =
+            {"// made by hand\n.version 8.0\n.target sm_80 // or newer\n.visible .entry k()\n{\n.reg .b32 %r1;\nmov.u32 %r1, 7;\nret;\n}\n",
+             "\t.version 8.0\n\n.target   sm_80\n.visible .entry k()\n{\n\t.reg .b32\t%r1;\n\t/* seven\n*/\n\tmov.u32 %r1, 7;  "
+             "\n\tret;\n}\n\n",
+             ".version 8.0\n.target sm_80\n.file 1 \"/a b/k.cu\"\n.visible .entry k()\n{\n.reg .b32 %r1;\n\t.loc 1 12 5\nmov.u32 %r1, 7;\n"
+             ".loc 1 13 1, function_name $L, inlined_at 1 3 4\nret;\n}\n",
+             ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n.reg .b32 %r1;\nmov.u32 %r1, 7;\nret;\n}\n.section .debug_str\n{\n"
+             "$L:\n.b8 65\n}\n"},
+               *const other[] = {
+                   ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n.reg .b32 %r1;\nmov.u32 %r1, 8;\nret;\n}\n",
+                   ".version 8.0\n.target sm_80\n.visible .entry k2()\n{\n.reg .b32 %r1;\nmov.u32 %r1, 7;\nret;\n}\n",
+                   ".version 8.0\n.target sm_90\n.visible .entry k()\n{\n.reg .b32 %r1;\nmov.u32 %r1, 7;\nret;\n}\n",
+                   ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n.reg .b32 %r1;\n.pragma \"nounroll\";\nmov.u32 %r1, 7;\nret;\n}\n",
+                   ".version 8.0\n.target sm_80\n.visible .entry k()\n{\n.reg .b32 %r1;\nmov.u32 %r1, 7;\nret;\n}\n.global .b32 g;\n"};
+    SCOPED char *want = ptx_code(plain);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        SCOPED char *got = ptx_code(same[i]);
+        assert_string_equal(got, want);
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        SCOPED char *got = ptx_code(other[i]);
+        assert_string_not_equal(got, want);
+    }
+    SCOPED char *nothing = ptx_code("");
+    assert_string_equal(nothing, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offsets_follow_c),
-        cmocka_unit_test(types_are_known),
-        cmocka_unit_test(arrays_and_pointers),
-        cmocka_unit_test(entries_are_listed),
-        cmocka_unit_test(a_missing_entry_names_those_there_are),
-        cmocka_unit_test(hostile_text),
-        cmocka_unit_test(a_newer_ptx_is_read),
+        cmocka_unit_test(code_is_what_runs),  cmocka_unit_test(offsets_follow_c),
+        cmocka_unit_test(types_are_known),    cmocka_unit_test(arrays_and_pointers),
+        cmocka_unit_test(entries_are_listed), cmocka_unit_test(a_missing_entry_names_those_there_are),
+        cmocka_unit_test(hostile_text),       cmocka_unit_test(a_newer_ptx_is_read),
         cmocka_unit_test(factors_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 #include "device/ptx/query.h"
+#include "base/code_only.h"
 #include "base/dtype.h"
 #include "base/text.h"
 #include <ctype.h>
@@ -382,5 +383,22 @@ char *ptx_expose(const char *ptx)
     text_add(&out, done);
     free(at);
     ptx_free(m);
+    return text_take(&out);
+}
+
+char *ptx_code(const char *ptx)
+{
+    SCOPED char *words = code_words(ptx);
+    struct text out = {0};
+    bool section = false;
+    for (const char *line = words, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
+        const char *word = line + (*line == ' ');
+        section = section || !strncmp(word, ".section", 8);
+        if (!section && strncmp(word, ".loc ", 5) && strncmp(word, ".file ", 6))
+            text_addf(&out, "%.*s\n", (int)strcspn(word, "\n"), word);
+        section = section && *word != '}';
+    }
     return text_take(&out);
 }

@@ -25,5 +25,8 @@ int ptx_state(const char *ptx, char ***names, bool *heap);
 /* The first special register in the code that differs from launch to launch: the grid's number, the running graph, a profiler's counters.
  * NULL: none. Clocks do not count: a kernel may time itself. */
 const char *ptx_launches(const char *ptx);
+/* The text without comments, blanks that do not matter, and what only debuggers read (.loc, .file, debug sections): two texts with equal
+ * results compile to the same machine code. Malloc'd. */
+char *ptx_code(const char *ptx);
 /* The text with its global variables made visible, so that a driver that compiles it finds them by name. Malloc'd. */
 char *ptx_expose(const char *ptx);

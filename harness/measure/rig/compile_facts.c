@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "device/chip/occupancy.h"
 #include "device/compile/cubin.h"
+#include "device/ptx/query.h"
 #include "store/family.h"
 #include <math.h>
 #include <stdio.h>
@@ -167,8 +168,10 @@ void build_launch_hash(const struct build *build, const struct program *p, const
         const struct compiled *c = &build->units[i];
         if (p->units[i].path && c->cubin)
             known = cubin_image_hash(c->cubin, c->cubin_bytes, images[i], NULL) && known;
-        else if (p->units[i].path && c->ptx)
-            hash_bytes(c->ptx, c->ptx_bytes, images[i]);
+        else if (p->units[i].path && c->ptx) {
+            SCOPED char *code = ptx_code(c->ptx);
+            hash_bytes(code, strlen(code), images[i]);
+        }
     }
     for (int i = 0; i < p->step_count; i++) {
         bool has_code = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL;
