@@ -105,7 +105,7 @@ struct counter_value {
 struct counter_rule {
     struct expr *when;
     enum counter_bottleneck bottleneck;
-    const char *says, *remedy, *why;
+    const char *says, *remedy, *why;   /* of the remedy what is in [] is for works that tensor cores could compute and do not */
     struct expr *gains[COUNTER_GAINS]; /* none: the gain cannot be estimated */
     int gain_count;
     struct expr *unit; /* NULL: the rule is about no unit */

@@ -105,9 +105,40 @@ static void only_products_are_sent_to_tensor_cores(void **state)
     }
 }
 
+/* Where issue slots are busy, a remedy names tensor cores if they could compute the results and the kernel does not use them. */
+static void remedies_are_possible(void **state)
+{
+    for (int tensor = 0; tensor < 2; tensor++)
+        for (int products = -1; products < 2; products++) {
+            struct fixture f = {0};
+            struct judge j;
+            int named = 0, instructions = 0;
+            measured_run(&f);
+            struct row *r = row_of(&f, "conv2d/mine", 1700, tensor);
+            r->flop = 1e9;
+            hw(r, "issue_active", 90);
+            hw(r, "dram_throughput", 10);
+            hw(r, "tensor_active", 5);
+            hw(r, "sm_busy", 99);
+            if (products >= 0)
+                row_add_member(r, FAMILY_MODEL, -1, 0, "products", "", "model", products);
+            struct case_view c = judged(&f, &j);
+            const struct verdicts *all = &c.views[0].verdicts;
+            for (int i = 0; i < all->count; i++) {
+                named += strstr(all->items[i].remedy, "tensor cores") != NULL;
+                instructions += !strncmp(all->items[i].remedy, "execute fewer instructions", 26);
+                assert_null(strpbrk(all->items[i].remedy, "[]"));
+            }
+            assert_true(instructions > 0);
+            if ((named > 0) != (!tensor && products != 0))
+                fail_msg("tensor %d, products %d: %d remedies", tensor, products, named);
+            judged_free(&c, &j, &f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shipped_ops), cmocka_unit_test(own_ops),
-                                       cmocka_unit_test(only_products_are_sent_to_tensor_cores)};
+                                       cmocka_unit_test(only_products_are_sent_to_tensor_cores), cmocka_unit_test(remedies_are_possible)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

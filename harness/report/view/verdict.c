@@ -205,6 +205,19 @@ static const char *word(void *context, const char *name)
     return j->lift;
 }
 
+/* What a remedy says in [] is of tensor cores: not for a kernel that has them, nor for results that are no sums of products. */
+static char *remedy_of(const struct judging *j, const char *remedy)
+{
+    const bool may = !(j->breakdown.tensor == 1) && !(view_value(j->v, -1, METRIC_MODEL "products") == 0);
+    struct text t = {0};
+    for (bool inside = false; *remedy; remedy++)
+        if (*remedy == '[' || *remedy == ']')
+            inside = *remedy == '[';
+        else if (may || !inside)
+            text_add_bytes(&t, remedy, 1);
+    return text_take(&t);
+}
+
 static void keep(void *context, const struct counter_finding *f)
 {
     struct judging *j = context;
@@ -226,7 +239,7 @@ static void keep(void *context, const struct counter_finding *f)
                              .gain = gain,
                              .unit = unit,
                              .order = all->count,
-                             .remedy = xstrdup(f->remedy)};
+                             .remedy = remedy_of(j, f->remedy)};
     if (j->v->steps > 1 && j->breakdown.step >= 0 && j->share < 1)
         item->says = text_format("%s (%.*f %% of the row's time): %s", j->v->row->steps[j->breakdown.step].name, j->share < 0.1,
                                  100 * j->share, f->says);
