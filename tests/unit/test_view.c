@@ -1,6 +1,8 @@
 /* report/view/view: what the tables show of a row, from stored rows of known values. */
 #include "store/family.h"
 #include "fixture_rows.h"
+#include "base/text.h"
+#include "report/page/case_document.h"
 #include "report/view/view.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,6 +107,31 @@ static void the_mode_that_is_shown(void **state)
     assert_true(!c.views[0].ranked && c.views[1].time->median_ns == 6e3);
     assert_true(step_time(&c, b, 2)->median_ns == 3e3 && !step_time(&c, b, 0) && !step_time(&c, a, -1));
     end();
+}
+
+/* Back to back a launch begins while the one before it runs: it limits no time. Isolated it does. */
+static void a_launch_limits_isolated_rows(void **state)
+{
+    static const char *const loads[] = {"isolated", "sustained"};
+    for (int i = 0; i < 2; i++) {
+        begin("cuda:0");
+        struct row *r = row("conv2d/naive", "", ROW_OK);
+        timed(r, -1, "warm", loads[i], 1);
+        r->floor_ns = 670;
+        snprintf(r->floor_by, sizeof r->floor_by, "launch");
+        row_add_member(r, FAMILY_MODEL, -1, 0, "roof_ns", "ns", "model", 2900);
+        row_add_member(r, FAMILY_MODEL, -1, 0, "roof_compute_ns", "ns", "model", 50);
+        row_add_member(r, FAMILY_MODEL, -1, 0, "roof_memory_ns", "ns", "model", 100);
+        row_add_member(r, FAMILY_MODEL, -1, 0, "roof_launch_ns", "ns", "model", 2900);
+        make();
+        assert_int_equal(c.mode, i ? MODE_SUSTAINED : MODE_WARM);
+        assert_true(fabs(c.views[0].roof_share - (i ? 0.1 : 2.9)) < 1e-9 && c.roof_ns == (i ? 100 : 2900));
+        assert_true(i ? isnan(c.views[0].floor_share) : fabs(c.views[0].floor_share - 0.67) < 1e-9);
+        SCOPED_TEXT t = {0};
+        case_work(&c, false, &t);
+        assert_true((strstr(text_get(&t), "0.670 us") != NULL) == !i);
+        end();
+    }
 }
 
 /* A copy does none of the arithmetic of the op that it stands beside: it is held against what its bytes take, or a launch. */
@@ -445,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_called),
                                        cmocka_unit_test(the_mode_that_is_shown),
+                                       cmocka_unit_test(a_launch_limits_isolated_rows),
                                        cmocka_unit_test(a_copy_has_no_arithmetic),
                                        cmocka_unit_test(the_order_of_rows),
                                        cmocka_unit_test(the_order_of_what_is_counted),

@@ -2,6 +2,7 @@
 #include "report/page/case_document.h"
 #include "report/view/number.h"
 #include <math.h>
+#include <string.h>
 
 /* The first that is known. */
 static const char *known_of(const struct case_view *c, const char *run, bool compiler)
@@ -72,7 +73,8 @@ void case_work(const struct case_view *c, bool machine, struct text *t)
         dot = " · ";
     }
     const char *name = "speed of light ";
-    if (row->floor_ns > 0 && !c->counts) {
+    bool launch = (c->mode == MODE_SUSTAINED || c->mode == MODE_COLD_SUSTAINED) && !strcmp(row->floor_by, "launch");
+    if (row->floor_ns > 0 && !c->counts && !launch) {
         text_addf(t, "%s%s%s (data sheet, %s)", dot, name, number_time(row->floor_ns, a), row->floor_by[0] ? row->floor_by : "?");
         dot = ", ";
         name = "";

@@ -99,6 +99,20 @@ static void add_counters(struct view *v)
     v->moved_over_compulsory = row_counts_part(v->row) || row_is_network(v->row) ? NAN : v->moved_here;
 }
 
+static bool back_to_back(const struct case_view *c)
+{
+    return c->mode == MODE_SUSTAINED || c->mode == MODE_COLD_SUSTAINED;
+}
+
+/* The measured limit of the row's time. A launch behind others begins while they run: back to back it is no limit. */
+static double measured_limit(const struct case_view *c, const struct view *v, bool moves)
+{
+    double memory = view_metric(v, -1, METRIC_ROOF_MEMORY_NS);
+    if (back_to_back(c))
+        return moves ? memory : fmax(view_metric(v, -1, METRIC_ROOF_COMPUTE_NS), memory);
+    return moves ? fmax(memory, view_metric(v, -1, METRIC_ROOF_LAUNCH_NS)) : view_metric(v, -1, METRIC_ROOF_NS);
+}
+
 static void view_make(struct view *v, const struct case_view *c, const struct row *row)
 {
     *v = (struct view){.row = row, .rank = -1, .spill_bytes = -1, .smem_bytes = -1, .metrics = metric_index_of(row)};
@@ -112,10 +126,9 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     double ns = v->ranked ? v->time->median_ns : NAN;
     v->half_ns = v->ranked ? (v->time->high_ns - v->time->low_ns) / 2 : NAN;
     bool moves = row_only_moves(row), computed = row->floor_by[0] && strcmp(row->floor_by, "memory") && strcmp(row->floor_by, "launch");
-    v->floor_share = row->floor_ns > 0 && !(moves && computed) ? row->floor_ns / ns : NAN;
-    v->roof_share = (moves ? fmax(view_metric(v, -1, METRIC_ROOF_MEMORY_NS), view_metric(v, -1, METRIC_ROOF_LAUNCH_NS))
-                           : view_metric(v, -1, METRIC_ROOF_NS)) /
-                    ns;
+    bool launch = back_to_back(c) && !strcmp(row->floor_by, "launch");
+    v->floor_share = row->floor_ns > 0 && !(moves && computed) && !launch ? row->floor_ns / ns : NAN;
+    v->roof_share = measured_limit(c, v, moves) / ns;
     v->step = longest_step(c, v);
     for (int i = 0; i < row->step_count; i++)
         v->steps += !row->steps[i].prepare;
@@ -246,7 +259,7 @@ void case_view_new(struct case_view *c, const struct run *run, struct row *const
         if (isnan(c->noise))
             c->noise = rows[i]->noise;
         if (isnan(c->roof_ns))
-            c->roof_ns = view_metric(&c->views[i], -1, METRIC_ROOF_NS);
+            c->roof_ns = measured_limit(c, &c->views[i], false);
     }
     find_zero(c);
     find_same(c);
