@@ -252,7 +252,8 @@ static int count_axes(const char *close)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         for (const char *p = body; (p = strstr(p, words[i])) && p < end;) {
             p += strlen(words[i]);
-            axes = !word_char(p[1]) && *p == 'z' ? 3 : !word_char(p[1]) && *p == 'y' && axes < 2 ? 2 : axes;
+            const char axis = *p && !word_char(p[1]) ? *p : 0;
+            axes = axis == 'z' ? 3 : axis == 'y' && axes < 2 ? 2 : axes;
         }
     return axes;
 }

@@ -145,7 +145,8 @@ static void comments_of_an_op_change_no_hash(void **state)
                                         "reference: {kernel: k, threads: 4, args: [a, out]}\n",
                                         heads[i < 3 ? i : 0], i == 1 ? "# an input" : "");
         SCOPED char *cu = put("said.cu", kernels[i == 1]), *path = put("said.yaml", text);
-        struct op_file *f = op_file_read(path, &err);
+        static struct op_file *kept[4]; /* they live as long as the process */
+        struct op_file *f = kept[i] = op_file_read(path, &err);
         if (!f)
             fail_msg("%s", err.text);
         memcpy(hashes[i], op_file_hash(f), HASH_TEXT);
